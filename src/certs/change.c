@@ -11,6 +11,8 @@
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
 
+#define RENEW_TIMER "greenboot-etcd-renew.timer"
+#define TIMER_TIMEOUT_MS 30000
 #define LOCK_WAIT_MS 2000
 /* greenboot-etcd-renew.service may not reach other machines: its packets to them are dropped. */
 #define MEMBER_SECONDS 2
@@ -45,22 +47,6 @@ gbe_pki_change_lock(const GbePkiChange *change, GError **error)
 }
 
 /* ---- etcd ---- */
-
-/* An etcd that is starting, or failed to, is not one that nobody runs. */
-static bool
-query_service(GbePkiChange *change, GError **error)
-{
-	const char *unit = change->app->config->etcd.service;
-	g_auto(GbeUnitState) state = {0};
-
-	if (change->app->below_root || unit == NULL)
-		return true;
-	if (!gbe_unit_query(unit, &state, error))
-		return gbe_prefix(error, "ask systemd about %s", unit);
-	change->failed = g_strcmp0(state.active_state, "failed") == 0;
-	change->running = !change->failed && g_strcmp0(state.active_state, "inactive") != 0;
-	return true;
-}
 
 GbeTri
 gbe_pki_change_look(GbePkiChange *change, guint64 seconds, char **ret_why)
@@ -105,33 +91,9 @@ is_taken(GbePkiChange *change, char **ret_why)
 	return trust.members > 1 && trust.taken >= gbe_quorum_of(trust.voters);
 }
 
-/* Does what gbe_pki_change_look() does. The other members are asked as well, if most of them took the former
- * certificates. */
-static GbeTri
-look_with_members(GbePkiChange *change, bool was_taken, char **ret_why)
-{
-	gint64 end = g_get_monotonic_time() + (gint64)change->options->timeout * G_USEC_PER_SEC;
-	GbeTri healthy = gbe_pki_change_look(change, change->options->timeout, ret_why);
-
-	while (healthy == GBE_YES && was_taken && !is_taken(change, ret_why)) {
-		if (g_get_monotonic_time() >= end)
-			return GBE_NO;
-		g_clear_pointer(ret_why, g_free);
-		g_usleep(G_USEC_PER_SEC);
-	}
-	if (healthy == GBE_YES && *ret_why != NULL) {
-		g_ptr_array_add(change->result->notes,
-				g_strdup_printf("a member could not be asked, or does not take the "
-						"certificates: %s",
-						*ret_why));
-		g_clear_pointer(ret_why, g_free);
-	}
-	return healthy;
-}
-
 /* Without the program's lock: the service's prerun needs it. */
 static bool
-restart(GbePkiChange *change, GError **error)
+restart_etcd(GbePkiChange *change, GError **error)
 {
 	const char *unit = change->app->config->etcd.service;
 	GbeService service = {.pipe_fd = -1};
@@ -148,14 +110,6 @@ restart(GbePkiChange *change, GError **error)
 }
 
 /* ---- what is live is looked at ---- */
-
-static void
-reload(GbePkiChange *change)
-{
-	g_clear_pointer(&change->result->pki, gbe_pki_free);
-	if (!gbe_pki_read(change->app, &change->result->pki, NULL))
-		g_debug(GBE_PKI_LIVE " is not readable");
-}
 
 static bool
 put_back(GbePkiChange *change, bool restarts, const char *why, GError **error)
@@ -176,7 +130,9 @@ put_back(GbePkiChange *change, bool restarts, const char *why, GError **error)
 				  why);
 	}
 	gbe_app_unlock(change->app);
-	reload(change);
+	g_clear_pointer(&result->pki, gbe_pki_free);
+	if (!gbe_pki_read(change->app, &result->pki, NULL))
+		g_debug(GBE_PKI_LIVE " is not readable");
 	result->done = false;
 	/* Without the lock, a restore or `cluster reset` may have moved what is live. */
 	if (!unproved)
@@ -187,7 +143,7 @@ put_back(GbePkiChange *change, bool restarts, const char *why, GError **error)
 	result->put_back = true;
 	g_free(result->reason);
 	result->reason = g_strdup(why);
-	started = !restarts || restart(change, &local);
+	started = !restarts || restart_etcd(change, &local);
 	result->healthy = gbe_pki_change_look(change, change->options->timeout, &now);
 	if (started && result->healthy == GBE_YES)
 		return gbe_throw(
@@ -207,20 +163,38 @@ put_back(GbePkiChange *change, bool restarts, const char *why, GError **error)
 /* Only etcd can tell whether it takes the new certificates. Where it does not run, or was not well before, nothing
  * speaks for the old ones. */
 static bool
-prove(GbePkiChange *change, const GbePkiRecord *record, GError **error)
+prove_live(GbePkiChange *change, const GbePkiRecord *record, GError **error)
 {
 	GbePkiResult *result = change->result;
 	g_autoptr(GError) local = NULL;
 	g_autofree char *why = NULL;
 	bool started = true;
+	gint64 end;
 
 	gbe_app_unlock(change->app);
 	if (change->running) {
-		started = !record->restart || restart(change, &local);
-		if (started)
-			result->healthy = look_with_members(change, record->was_taken, &why);
-		else
-			result->healthy = GBE_NO;
+		started = !record->restart || restart_etcd(change, &local);
+		result->healthy = GBE_NO;
+	}
+	if (change->running && started) {
+		end = g_get_monotonic_time() + (gint64)change->options->timeout * G_USEC_PER_SEC;
+		result->healthy = gbe_pki_change_look(change, change->options->timeout, &why);
+		/* The other members are asked as well, if most of them took the former certificates. */
+		while (result->healthy == GBE_YES && record->was_taken && !is_taken(change, &why)) {
+			if (g_get_monotonic_time() >= end) {
+				result->healthy = GBE_NO;
+				break;
+			}
+			g_clear_pointer(&why, g_free);
+			g_usleep(G_USEC_PER_SEC);
+		}
+	}
+	if (result->healthy == GBE_YES && why != NULL) {
+		g_ptr_array_add(result->notes,
+				g_strdup_printf("a member could not be asked, or does not take the "
+						"certificates: %s",
+						why));
+		g_clear_pointer(&why, g_free);
 	}
 	if (record->was_healthy == GBE_YES && change->running && result->healthy != GBE_YES)
 		return put_back(change, record->restart || change->failed,
@@ -234,39 +208,42 @@ prove(GbePkiChange *change, const GbePkiRecord *record, GError **error)
 
 /* ---- a change ---- */
 
-/* A kill or a power cut came after the exchange. */
-static bool
-finish_earlier(GbePkiChange *change, GError **error)
-{
-	bool unproved = false;
-
-	if (!gbe_pki_is_unproved(change->app, &unproved, error))
-		return gbe_prefix(error, GBE_PKI_DIR);
-	if (!unproved || change->result->pki == NULL)
-		return true;
-	g_ptr_array_add(
-	    change->result->notes,
-	    g_strdup_printf("finished what `%s` had begun", change->result->pki->record.made_by));
-	/* It was healthy before, and may have failed with the new certificates. */
-	if (change->failed && change->result->pki->record.was_healthy == GBE_YES)
-		change->running = true;
-	return prove(change, &change->result->pki->record, error);
-}
-
 bool
 gbe_pki_change_begin(GbePkiChange *change, GError **error)
 {
 	GbeApp *app = change->app;
+	GbePkiResult *result = change->result;
+	const char *unit = app->config->etcd.service;
+	g_auto(GbeUnitState) state = {0};
+	bool unproved = false;
 
 	if (geteuid() != 0)
 		return gbe_throw(error, GBE_ERROR_FAILED, "%s needs root: sudo", change->operation);
-	if (!query_service(change, error))
-		return false;
+	/* An etcd that is starting, or failed to, is not one that nobody runs. */
+	if (!app->below_root && unit != NULL) {
+		if (!gbe_unit_query(unit, &state, error))
+			return gbe_prefix(error, "ask systemd about %s", unit);
+		change->failed = g_strcmp0(state.active_state, "failed") == 0;
+		change->running = !change->failed && g_strcmp0(state.active_state, "inactive") != 0;
+	}
 	if (change->options->dry_run)
-		return gbe_pki_read(app, &change->result->pki, error);
-	return gbe_maintenance_lock(app, change->operation, &change->maintenance, error) &&
-	       gbe_pki_change_lock(change, error) &&
-	       gbe_pki_read(app, &change->result->pki, error) && finish_earlier(change, error);
+		return gbe_pki_read(app, &result->pki, error);
+	if (!gbe_maintenance_lock(app, change->operation, &change->maintenance, error) ||
+	    !gbe_pki_change_lock(change, error))
+		return false;
+	if (!gbe_pki_read(app, &result->pki, error))
+		return false;
+	if (!gbe_pki_is_unproved(app, &unproved, error))
+		return gbe_prefix(error, GBE_PKI_DIR);
+	if (!unproved || result->pki == NULL)
+		return true;
+	/* A kill or a power cut came after the exchange. */
+	g_ptr_array_add(result->notes, g_strdup_printf("finished what `%s` had begun",
+						       result->pki->record.made_by));
+	/* etcd was healthy before, and may have failed with the new certificates. */
+	if (change->failed && result->pki->record.was_healthy == GBE_YES)
+		change->running = true;
+	return prove_live(change, &result->pki->record, error);
 }
 
 bool
@@ -293,21 +270,7 @@ gbe_pki_change_commit(GbePkiChange *change, bool restart_needed, GError **error)
 		return false;
 	result->done = true;
 	/* The first ones are not in use yet, and nothing was there before. */
-	return first || prove(change, record, error);
-}
-
-static void
-say(const GbePkiChange *change)
-{
-	const GbePkiResult *result = change->result;
-	g_autofree char *reason = g_strdup_printf(
-	    "%s%s%s%s", change->operation,
-	    result->put_back ? ", and the old certificates were put back" : "",
-	    result->reason != NULL ? ": " : "", result->reason != NULL ? result->reason : "");
-	GbeEventFields fields = {.action = change->operation, .reason = reason};
-
-	if (result->done || result->put_back)
-		gbe_event_certs_changed(&fields);
+	return first || prove_live(change, record, error);
 }
 
 bool
@@ -319,9 +282,88 @@ gbe_pki_change_run(GbeApp *app, const char *operation, GbePkiChangeWork work,
 			       .options = options,
 			       .result = result};
 	bool ok = work(&change, error);
+	g_autofree char *reason = g_strdup_printf(
+	    "%s%s%s%s", operation,
+	    result->put_back ? ", and the old certificates were put back" : "",
+	    result->reason != NULL ? ": " : "", result->reason != NULL ? result->reason : "");
+	GbeEventFields fields = {.action = operation, .reason = reason};
 
-	say(&change);
+	if (result->done || result->put_back)
+		gbe_event_certs_changed(&fields);
 	gbe_app_unlock(app);
 	g_clear_pointer(&change.maintenance, gbe_lock_release);
 	return ok;
+}
+
+/* ---- init_pki, renew ---- */
+
+static bool
+init_pki(GbePkiChange *change, GError **error)
+{
+	g_autoptr(GbePki) pki = gbe_pki_new();
+	g_autoptr(GError) local = NULL;
+
+	if (!gbe_pki_change_begin(change, error))
+		return false;
+	if (change->result->pki != NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "there are certificates in " GBE_PKI_LIVE
+				 " already: `greenboot-etcd certs renew` replaces them, `certs "
+				 "rotate-ca` makes a new authority");
+	if (change->options->token == NULL) {
+		if (!gbe_pki_make_authority(change, &pki->signer, error))
+			return false;
+	} else if (!gbe_token_read(change->app, change->options->token, pki, error) ||
+		   !gbe_pki_seal(change, &pki->signer, error) ||
+		   !gbe_pki_seal(change, &pki->other, error)) {
+		return false;
+	}
+	if (!gbe_pki_issue_leaves(change->app, pki, error))
+		return false;
+	change->result->pki = g_steal_pointer(&pki);
+	change->result->reason = g_strdup(
+	    "an authority, and certificates of a server, a peer and a client, in " GBE_PKI_LIVE);
+	if (!gbe_pki_change_commit(change, false, error))
+		return false;
+	/* The condition of the timer was not met when the system booted. */
+	if (!change->options->dry_run && !change->app->below_root &&
+	    !gbe_unit_start(RENEW_TIMER, TIMER_TIMEOUT_MS, &local))
+		g_ptr_array_add(change->result->notes,
+				g_strdup_printf("certificates are renewed by itself only after the "
+						"next boot: %s",
+						local->message));
+	return true;
+}
+
+bool
+gbe_pki_init(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
+{
+	return gbe_pki_change_run(app, "certs init", init_pki, options, result, error);
+}
+
+static bool
+renew_pki(GbePkiChange *change, GError **error)
+{
+	GbePkiResult *result = change->result;
+	char *reason;
+
+	if (!gbe_pki_change_begin(change, error))
+		return false;
+	if (result->pki == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "there are no certificates in " GBE_PKI_LIVE
+				 ": `greenboot-etcd certs init` makes them");
+	reason = gbe_pki_due(change->app, result->pki, NULL);
+	if (reason == NULL && !change->options->force)
+		return gbe_pki_check_clock(result->pki, error);
+	g_free(result->reason);
+	result->reason = reason != NULL ? reason : g_strdup("asked for");
+	return gbe_pki_issue_leaves(change->app, result->pki, error) &&
+	       gbe_pki_change_commit(change, false, error);
+}
+
+bool
+gbe_pki_renew(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
+{
+	return gbe_pki_change_run(app, "certs renew", renew_pki, options, result, error);
 }

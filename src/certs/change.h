@@ -3,7 +3,7 @@
  * The verbs that change the certificates made here (pki.h): init, renew, rotate-ca. Each makes one new directory, makes
  * it live, and looks whether etcd is healthy with it; where it was healthy before and is not now, the old directory is
  * put back. After a kill or a power cut, the next of these verbs first finishes that look. Implemented in change.c,
- * leaves.c, init.c, renew.c, rotate.c, command.c.
+ * leaves.c, rotate.c, command.c.
  */
 #pragma once
 
@@ -88,8 +88,6 @@ bool gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority,
 			    GError **error) GBE_CHECKED;
 /* Seals the key, if there is one, where that is asked for or the machine has a TPM. */
 bool gbe_pki_seal(const GbePkiChange *change, GbeAuthority *authority, GError **error) GBE_CHECKED;
-bool gbe_pki_open_issuer(GbeApp *app, GbeAuthority *authority, GbeIssuer **ret_issuer,
-			 GError **error) GBE_CHECKED;
 /* Issues all leaf certificates anew by ->signer. */
 bool gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
 /* Why a leaf has to be issued anew, with its name before it. Newly allocated; NULL: none has to be. *ret_renew_at (may
@@ -97,3 +95,29 @@ bool gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
 char *gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at);
 /* GBE_ERROR_REFUSED: the clock is behind, so that no certificate is known to be due. */
 bool gbe_pki_check_clock(const GbePki *pki, GError **error) GBE_CHECKED;
+
+/* ---- `certs issue` and `certs sign`: for somebody else, by this device's authority. No list is kept. ---- */
+
+typedef struct {
+	const char *name; /* issue: the subject, and the files' name */
+	GbeCertUse use;
+	char *const *hosts; /* NULL-terminated; NULL: none, or those of the request */
+	guint64 validity;   /* seconds */
+} GbeOthersOrder;
+
+typedef struct {
+	GBytes *certificate;
+	char *certificate_path, *key_path; /* of issue */
+	gint64 not_after;
+} GbeOthersResult;
+
+void gbe_others_result_clear(GbeOthersResult *result);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeOthersResult, gbe_others_result_clear)
+
+/* Writes NAME.key and NAME.crt (0600) in @directory, the caller's, and replaces none. GBE_ERROR_NOT_FOUND: no
+ * certificates are made here; _USAGE: not a name. */
+bool gbe_others_issue(GbeApp *app, const GbeOthersOrder *order, const char *directory,
+		      GbeOthersResult *ret_result, GError **error) GBE_CHECKED;
+/* For the request in the file @path. */
+bool gbe_others_sign(GbeApp *app, const GbeOthersOrder *order, const char *path,
+		     GbeOthersResult *ret_result, GError **error) GBE_CHECKED;

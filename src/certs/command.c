@@ -40,7 +40,7 @@ find_due(GbeApp *app, char **ret_reason, GError **error)
 }
 
 static bool
-run(GbeApp *app, GError **error)
+run_renewal(GbeApp *app, GError **error)
 {
 	g_auto(GbeChild) child = {0};
 	g_auto(GStrv) argv = NULL;
@@ -105,7 +105,7 @@ put_back(GbePkiChange *change, GbeCertsArchive *archive, const char *why, GError
 }
 
 static bool
-renew(GbePkiChange *change, GError **error)
+renew_others(GbePkiChange *change, GError **error)
 {
 	static char *everything[] = {(char *)"*", NULL};
 	GbeApp *app = change->app;
@@ -142,7 +142,7 @@ renew(GbePkiChange *change, GError **error)
 		return false;
 	/* etcd may start meanwhile, and its prerun needs the lock. */
 	gbe_app_unlock(app);
-	if (!run(app, &local))
+	if (!run_renewal(app, &local))
 		return put_back(change, archive, local->message, error);
 	g_clear_pointer(&why, g_free);
 	result->healthy = gbe_pki_change_look(change, change->options->timeout, &why);
@@ -156,5 +156,5 @@ bool
 gbe_pki_renew_by_command(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
 			 GError **error)
 {
-	return gbe_pki_change_run(app, "certs renew", renew, options, result, error);
+	return gbe_pki_change_run(app, "certs renew", renew_others, options, result, error);
 }

@@ -112,7 +112,7 @@ gbe_private_key_free(GbePrivateKey *key)
 
 /* Sets the error that libcrypto has last reported. Always returns false. */
 static bool
-fail(GError **error, const char *what)
+throw_crypto(GError **error, const char *what)
 {
 	const char *reason = lib.ERR_reason_error_string(lib.ERR_peek_last_error());
 
@@ -163,49 +163,37 @@ add_hosts(X509 *certificate, char *const *hosts, GError **error)
 	}
 	return text->len == 0 ||
 	       add_extension(certificate, NULL, NID_subject_alt_name, text->str) ||
-	       fail(error, "the names of a certificate");
-}
-
-/* Positive, not zero, and 126 bits that nobody can guess. */
-static bool
-set_serial(X509 *certificate)
-{
-	unsigned char serial[SERIAL_BYTES];
-
-	if (lib.RAND_bytes(serial, sizeof(serial)) != 1)
-		return false;
-	serial[0] = (unsigned char)((serial[0] & 0x3f) | 0x40);
-	return lib.ASN1_STRING_set(lib.X509_get_serialNumber(certificate), serial,
-				   sizeof(serial)) == 1;
-}
-
-static bool
-set_name(X509 *certificate, const char *name)
-{
-	return lib.X509_NAME_add_entry_by_txt(lib.X509_get_subject_name(certificate), "CN",
-					      MBSTRING_UTF8, (const unsigned char *)name, -1, -1,
-					      0) == 1;
+	       throw_crypto(error, "the names of a certificate");
 }
 
 static X509 *
-begin(const GbeCertOrder *order, EVP_PKEY *key)
+begin_certificate(const GbeCertOrder *order, EVP_PKEY *key)
 {
 	g_autoptr(X509) certificate = lib.X509_new();
+	unsigned char serial[SERIAL_BYTES];
 
 	if (certificate == NULL || lib.X509_set_version(certificate, X509_VERSION_3) != 1 ||
-	    !set_serial(certificate) ||
+	    lib.RAND_bytes(serial, sizeof(serial)) != 1)
+		return NULL;
+	/* Positive, not zero, and 126 bits that nobody can guess. */
+	serial[0] = (unsigned char)((serial[0] & 0x3f) | 0x40);
+	if (lib.ASN1_STRING_set(lib.X509_get_serialNumber(certificate), serial, sizeof(serial)) !=
+		1 ||
 	    lib.ASN1_TIME_set(lib.X509_getm_notBefore(certificate), (time_t)order->not_before) ==
 		NULL ||
 	    lib.ASN1_TIME_set(lib.X509_getm_notAfter(certificate), (time_t)order->not_after) ==
 		NULL ||
-	    lib.X509_set_pubkey(certificate, key) != 1 ||
-	    (order->name != NULL && !set_name(certificate, order->name)))
+	    lib.X509_set_pubkey(certificate, key) != 1)
+		return NULL;
+	if (order->name != NULL && lib.X509_NAME_add_entry_by_txt(
+				       lib.X509_get_subject_name(certificate), "CN", MBSTRING_UTF8,
+				       (const unsigned char *)order->name, -1, -1, 0) != 1)
 		return NULL;
 	return g_steal_pointer(&certificate);
 }
 
 static bool
-sign(X509 *certificate, X509 *issuer, EVP_PKEY *key)
+sign_certificate(X509 *certificate, X509 *issuer, EVP_PKEY *key)
 {
 	/* These have a digest of their own. */
 	bool own = lib.EVP_PKEY_is_a(key, "ED25519") == 1 || lib.EVP_PKEY_is_a(key, "ED448") == 1;
@@ -222,7 +210,7 @@ print_certificate(X509 *certificate, GBytes *more, GBytes **ret_bytes, GError **
 	GByteArray *both = NULL;
 
 	if (bio == NULL || lib.PEM_write_bio_X509(bio, certificate) != 1)
-		return fail(error, "a certificate");
+		return throw_crypto(error, "a certificate");
 	one = bytes_of(bio);
 	both = g_byte_array_new();
 	g_byte_array_append(both, g_bytes_get_data(one, NULL), (guint)g_bytes_get_size(one));
@@ -241,24 +229,18 @@ print_key(EVP_PKEY *key, GbePrivateKey **ret_key, GError **error)
 
 	if (bio == NULL ||
 	    lib.PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) != 1)
-		return fail(error, "a private key");
+		return throw_crypto(error, "a private key");
 	*ret_key = bytes_of(bio);
 	return true;
 }
 
 static bool
-load(GError **error)
-{
-	return gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error);
-}
-
-static bool
 make_key(EVP_PKEY **ret_key, GError **error)
 {
-	if (!load(error))
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error))
 		return false;
 	*ret_key = lib.EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
-	return *ret_key != NULL || fail(error, "a private key");
+	return *ret_key != NULL || throw_crypto(error, "a private key");
 }
 
 bool
@@ -271,14 +253,14 @@ gbe_issue_authority(const GbeCertOrder *order, GBytes **ret_certificate, GbePriv
 
 	if (!make_key(&key, error))
 		return false;
-	certificate = begin(order, key);
+	certificate = begin_certificate(order, key);
 	if (certificate == NULL ||
 	    !add_extension(certificate, NULL, NID_basic_constraints,
 			   "critical,CA:TRUE,pathlen:0") ||
 	    !add_extension(certificate, NULL, NID_key_usage, "critical,keyCertSign,cRLSign") ||
 	    !add_extension(certificate, NULL, NID_subject_key_identifier, "hash") ||
-	    !sign(certificate, certificate, key))
-		return fail(error, "an authority's certificate");
+	    !sign_certificate(certificate, certificate, key))
+		return throw_crypto(error, "an authority's certificate");
 	if (!print_key(key, &printed, error) ||
 	    !print_certificate(certificate, NULL, ret_certificate, error))
 		return false;
@@ -301,7 +283,7 @@ gbe_issuer_free(GbeIssuer *issuer)
 }
 
 static GbePem *
-next(GbePemReader *reader, GbePemKind kind, const char *what, GError **error)
+next_pem(GbePemReader *reader, GbePemKind kind, const char *what, GError **error)
 {
 	GbePem *pem = gbe_pem_next(reader);
 
@@ -331,13 +313,13 @@ read_chain(GbeIssuer *issuer, GBytes *certificate, const char *what, GError **er
 	all = lib.BIO_new(lib.BIO_s_mem());
 	bio = lib.BIO_new(lib.BIO_s_mem());
 	for (;;) {
-		g_autoptr(GbePem) pem = next(reader, GBE_PEM_CERTIFICATE, what, &local);
+		g_autoptr(GbePem) pem = next_pem(reader, GBE_PEM_CERTIFICATE, what, &local);
 
 		if (pem == NULL)
 			break;
 		if (lib.PEM_write_bio_X509(all, pem->x509) != 1 ||
 		    (!pem->self_signed && lib.PEM_write_bio_X509(bio, pem->x509) != 1))
-			return fail(error, "a chain of certificates");
+			return throw_crypto(error, "a chain of certificates");
 		if (issuer->certificate == NULL)
 			issuer->certificate = g_steal_pointer(&pem);
 	}
@@ -349,34 +331,16 @@ read_chain(GbeIssuer *issuer, GBytes *certificate, const char *what, GError **er
 	       gbe_throw(error, GBE_ERROR_REFUSED, "%s has no certificate", what);
 }
 
-static bool
-read_key(GbeIssuer *issuer, GbePrivateKey *key, const char *what, GError **error)
-{
-	g_autoptr(GbePemReader) reader = NULL;
-	g_autoptr(GError) local = NULL;
-
-	if (!gbe_pem_open(g_bytes_get_data(key, NULL), g_bytes_get_size(key), &reader, error))
-		return false;
-	issuer->key = next(reader, GBE_PEM_KEY, "the authority's key", &local);
-	if (local != NULL)
-		return gbe_pass(error, &local);
-	if (issuer->key == NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED, "the key for %s is no private key",
-				 what);
-	if (!gbe_pem_is_key_of(issuer->key, issuer->certificate))
-		return gbe_throw(error, GBE_ERROR_REFUSED, "the key is not that of %s", what);
-	return lib.EVP_PKEY_get_security_bits(issuer->key->key) >= SECURITY_BITS ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "the key of %s is too weak: RSA needs 2048 bits, EC 224", what);
-}
-
 bool
 gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what, GbeIssuer **ret_issuer,
 		GError **error)
 {
 	g_autoptr(GbeIssuer) issuer = g_new0(GbeIssuer, 1);
+	g_autoptr(GbePemReader) reader = NULL;
+	g_autoptr(GError) local = NULL;
 
-	if (!load(error) || !read_chain(issuer, certificate, what, error))
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error) ||
+	    !read_chain(issuer, certificate, what, error))
 		return false;
 	if (!issuer->certificate->ca)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
@@ -387,8 +351,19 @@ gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what, GbeIs
 	    g_str_equal(issuer->certificate->subject, issuer->certificate->issuer))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s is damaged: its signature is not its own", what);
-	if (!read_key(issuer, key, what, error))
+	if (!gbe_pem_open(g_bytes_get_data(key, NULL), g_bytes_get_size(key), &reader, error))
 		return false;
+	issuer->key = next_pem(reader, GBE_PEM_KEY, "the authority's key", &local);
+	if (local != NULL)
+		return gbe_pass(error, &local);
+	if (issuer->key == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "the key for %s is no private key",
+				 what);
+	if (!gbe_pem_is_key_of(issuer->key, issuer->certificate))
+		return gbe_throw(error, GBE_ERROR_REFUSED, "the key is not that of %s", what);
+	if (lib.EVP_PKEY_get_security_bits(issuer->key->key) < SECURITY_BITS)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the key of %s is too weak: RSA needs 2048 bits, EC 224", what);
 	*ret_issuer = g_steal_pointer(&issuer);
 	return true;
 }
@@ -408,8 +383,8 @@ gbe_issuer_chain(const GbeIssuer *issuer)
 /* ---- what it signs ---- */
 
 static bool
-finish(const GbeIssuer *issuer, const GbeCertOrder *order, X509 *certificate, bool rsa,
-       GBytes **ret_certificate, GError **error)
+finish_certificate(const GbeIssuer *issuer, const GbeCertOrder *order, X509 *certificate, bool rsa,
+		   GBytes **ret_certificate, GError **error)
 {
 	X509 *by = issuer->certificate->x509;
 
@@ -421,8 +396,8 @@ finish(const GbeIssuer *issuer, const GbeCertOrder *order, X509 *certificate, bo
 			   order->use == GBE_USE_CLIENT ? "clientAuth" : "serverAuth,clientAuth") ||
 	    !add_extension(certificate, by, NID_subject_key_identifier, "hash") ||
 	    !add_extension(certificate, by, NID_authority_key_identifier, "keyid,issuer") ||
-	    !sign(certificate, by, issuer->key->key))
-		return fail(error, "a certificate");
+	    !sign_certificate(certificate, by, issuer->key->key))
+		return throw_crypto(error, "a certificate");
 	return print_certificate(certificate, issuer->intermediates, ret_certificate, error);
 }
 
@@ -436,12 +411,12 @@ gbe_issue(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes **ret_certi
 
 	if (!make_key(&key, error))
 		return false;
-	certificate = begin(order, key);
+	certificate = begin_certificate(order, key);
 	if (certificate == NULL)
-		return fail(error, "a certificate");
+		return throw_crypto(error, "a certificate");
 	if ((order->hosts != NULL && !add_hosts(certificate, order->hosts, error)) ||
 	    !print_key(key, &printed, error) ||
-	    !finish(issuer, order, certificate, false, ret_certificate, error))
+	    !finish_certificate(issuer, order, certificate, false, ret_certificate, error))
 		return false;
 	*ret_key = g_steal_pointer(&printed);
 	return true;
@@ -468,7 +443,7 @@ copy_hosts(X509_REQ *request, X509 *certificate, GError **error)
 		return gbe_throw(error, GBE_ERROR_CORRUPT,
 				 "the names that the request asks for cannot be read");
 	}
-	return copied || fail(error, "the names of a certificate");
+	return copied || throw_crypto(error, "the names of a certificate");
 }
 
 bool
@@ -480,7 +455,7 @@ gbe_issue_for_request(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes
 	g_autoptr(X509) certificate = NULL;
 	EVP_PKEY *key;
 
-	if (!load(error))
+	if (!gbe_dlopen(SONAME, lib_symbols, G_N_ELEMENTS(lib_symbols), error))
 		return false;
 	bio = lib.BIO_new_mem_buf(g_bytes_get_data(request, NULL), (int)g_bytes_get_size(request));
 	/* Without a passphrase here, libcrypto would ask the terminal for one where the text wants it. */
@@ -498,13 +473,13 @@ gbe_issue_for_request(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes
 	if (lib.EVP_PKEY_get_security_bits(key) < SECURITY_BITS)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the request's key is too weak: RSA needs 2048 bits, EC 224");
-	certificate = begin(order, key);
+	certificate = begin_certificate(order, key);
 	if (certificate == NULL ||
 	    (order->name == NULL &&
 	     lib.X509_set_subject_name(certificate, lib.X509_REQ_get_subject_name(asked)) != 1))
-		return fail(error, "a certificate");
+		return throw_crypto(error, "a certificate");
 	return (order->hosts != NULL ? add_hosts(certificate, order->hosts, error)
 				     : copy_hosts(asked, certificate, error)) &&
-	       finish(issuer, order, certificate, lib.EVP_PKEY_is_a(key, "RSA") == 1,
-		      ret_certificate, error);
+	       finish_certificate(issuer, order, certificate, lib.EVP_PKEY_is_a(key, "RSA") == 1,
+				  ret_certificate, error);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* greenboot-etcd-certs: the whole verb certs. */
-#include "app/certs/export.h"
+#include "app/certs/certs.h"
 #include "base/sha256.h"
 #include "certs/change.h"
-#include "certs/for-others.h"
 #include "cli/certs.h"
 #include "cli/print.h"
 #include "cli/verb.h"
@@ -77,20 +76,6 @@ authority_json(GbeApp *app, const GbePki *pki)
 	return object;
 }
 
-/* NULL: there is none, or it is damaged. */
-static GbePki *
-read_pki(GbeCli *cli)
-{
-	g_autoptr(GError) local = NULL;
-	GbePki *pki = NULL;
-
-	if (!gbe_pki_read(cli->app, &pki, &local)) {
-		gbe_complain("%s", local->message);
-		cli->status = GBE_EXIT_CANNOT_TELL;
-	}
-	return pki;
-}
-
 static void
 print_authority(GbeApp *app, const GbePki *pki)
 {
@@ -114,9 +99,16 @@ print_authority(GbeApp *app, const GbePki *pki)
 static bool
 list(GbeCli *cli, const char *argument, GError **error)
 {
-	g_autoptr(GbePki) pki = read_pki(cli);
-	g_autoptr(JsonObject) authority = pki != NULL ? authority_json(cli->app, pki) : NULL;
+	g_autoptr(GbePki) pki = NULL;
+	g_autoptr(JsonObject) authority = NULL;
+	g_autoptr(GError) local = NULL;
 
+	if (!gbe_pki_read(cli->app, &pki, &local)) {
+		gbe_complain("%s", local->message);
+		cli->status = GBE_EXIT_CANNOT_TELL;
+	}
+	if (pki != NULL)
+		authority = authority_json(cli->app, pki);
 	if (pki != NULL && !cli->json) {
 		gbe_print("%s\n", GBE_PKI_LIVE);
 		print_authority(cli->app, pki);

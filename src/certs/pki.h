@@ -81,3 +81,13 @@ bool gbe_seal_is_there(GbeApp *app);
 bool gbe_seal(GbeApp *app, GbePrivateKey *key, GBytes **ret_sealed, GError **error) GBE_CHECKED;
 /* Opens the key of @authority where it is sealed and not opened yet. */
 bool gbe_unseal(GbeApp *app, GbeAuthority *authority, GError **error) GBE_CHECKED;
+
+/* The token of `cluster token`: a cluster's authority with its key, as PEM. During a rotation, a line "rotation: trusted"
+ * or "rotation: reissued" comes first, and the other authority with its key follows. */
+/* A new file, 0600: with it, anybody can issue certificates. */
+bool gbe_token_write(GbeApp *app, const char *path, GError **error) GBE_CHECKED;
+/* Sets the authorities and the rotation of @ret_pki. GBE_ERROR_NOT_FOUND: no such file; _REFUSED: it is not a token, or
+ * other users have access to it. */
+bool gbe_token_read(GbeApp *app, const char *path, GbePki *ret_pki, GError **error) GBE_CHECKED;
+/* Are both the same authority? */
+bool gbe_authority_equal(const GbeAuthority *one, const GbeAuthority *other);

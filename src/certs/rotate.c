@@ -6,7 +6,6 @@
  */
 #include "app/by-hand/by-hand.h"
 #include "certs/change.h"
-#include "certs/token.h"
 #include "certs/trust.h"
 
 typedef struct {
@@ -44,17 +43,6 @@ static const Step back[] = {
      "run `greenboot-etcd certs rotate-ca --undo` there"},
 };
 
-static const Step *
-step_from(const GbePkiChange *change)
-{
-	const Step *steps = change->options->undo ? back : forward;
-
-	for (guint i = 0; i < G_N_ELEMENTS(forward); i++)
-		if (steps[i].from == change->result->pki->record.rotation)
-			return &steps[i];
-	g_assert_not_reached();
-}
-
 /* A member is cut off if it does not take the certificates of @pki, which the step would make live, or shows one that
  * they do not trust. */
 static bool
@@ -86,14 +74,20 @@ check_members(const GbePkiChange *change, const Step *step, GError **error)
 
 /* The members of a cluster need one next authority, not one each. */
 static bool
-take_token(const GbePkiChange *change, GbeAuthority *ret_next, GError **error)
+find_next(const GbePkiChange *change, GbeAuthority *ret_next, GError **error)
 {
+	const GbePkiOptions *options = change->options;
 	const GbeAuthority *own = &change->result->pki->signer;
-	const char *path = change->options->token;
 	g_autoptr(GbePki) token = gbe_pki_new();
 	GbeAuthority *next;
 
-	if (!gbe_token_read(change->app, path, token, error))
+	if (options->token == NULL)
+		return gbe_pki_make_authority(change, ret_next, error);
+	if (options->ca_cert != NULL || options->ca_key != NULL || options->validity != 0)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--token has the next authority: it takes no --ca-cert, --ca-key "
+				 "or --for");
+	if (!gbe_token_read(change->app, options->token, token, error))
 		return false;
 	next = gbe_authority_equal(&token->signer, own) ? &token->other : &token->signer;
 	if (next == &token->signer && !gbe_authority_equal(&token->other, own))
@@ -102,65 +96,41 @@ take_token(const GbePkiChange *change, GbeAuthority *ret_next, GError **error)
 		    "%s: the token does not have the authority of this device; write "
 		    "it with `greenboot-etcd cluster token` on a member of its cluster "
 		    "that has taken step 1",
-		    path);
+		    options->token);
 	if (next->certificate == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s: the token has no next authority; write it with "
 				 "`greenboot-etcd cluster token` on a member that has taken step 1",
-				 path);
+				 options->token);
 	*ret_next = *next;
 	*next = (GbeAuthority){0};
 	return gbe_pki_seal(change, ret_next, error);
 }
 
 static bool
-find_next(const GbePkiChange *change, GbeAuthority *ret_next, GError **error)
-{
-	const GbePkiOptions *options = change->options;
-
-	if (options->token == NULL)
-		return gbe_pki_make_authority(change, ret_next, error);
-	if (options->ca_cert != NULL || options->ca_key != NULL || options->validity != 0)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--token has the next authority: it takes no --ca-cert, --ca-key "
-				 "or --for");
-	return take_token(change, ret_next, error);
-}
-
-static void
-exchange(GbePki *pki)
-{
-	GbeAuthority signer = pki->signer;
-
-	pki->signer = pki->other;
-	pki->other = signer;
-}
-
-static bool
-has_first_options(const GbePkiOptions *options)
-{
-	return options->ca_cert != NULL || options->ca_key != NULL || options->token != NULL ||
-	       options->seal || options->validity != 0;
-}
-
-static bool
-take(GbePkiChange *change, const Step *step, GError **error)
+take_step(GbePkiChange *change, const Step *step, GError **error)
 {
 	GbePki *pki = change->result->pki;
-	bool is_first = step->from == GBE_ROTATION_NONE && !change->options->undo;
+	const GbePkiOptions *options = change->options;
+	bool is_first = step->from == GBE_ROTATION_NONE && !options->undo;
 
 	if (is_first) {
 		gbe_authority_clear(&pki->other);
 		if (!find_next(change, &pki->other, error))
 			return false;
-	} else if (has_first_options(change->options)) {
+	} else if (options->ca_cert != NULL || options->ca_key != NULL || options->token != NULL ||
+		   options->seal || options->validity != 0) {
 		return gbe_throw(
 		    error, GBE_ERROR_USAGE,
 		    "--ca-cert, --ca-key, --token, --for and --seal go with the first step, and "
 		    "a new authority is there already");
 	}
-	if (step->exchange)
-		exchange(pki);
+	if (step->exchange) {
+		GbeAuthority signer = pki->signer;
+
+		pki->signer = pki->other;
+		pki->other = signer;
+	}
 	if (step->reissue && !gbe_pki_issue_leaves(change->app, pki, error))
 		return false;
 	pki->record.rotation = step->to;
@@ -182,8 +152,9 @@ take(GbePkiChange *change, const Step *step, GError **error)
 }
 
 static bool
-rotate(GbePkiChange *change, GError **error)
+rotate_authority(GbePkiChange *change, GError **error)
 {
+	const Step *step = change->options->undo ? back : forward;
 	const GbePki *pki;
 
 	if (!gbe_pki_change_begin(change, error))
@@ -196,11 +167,13 @@ rotate(GbePkiChange *change, GError **error)
 	if (change->options->undo && pki->other.certificate == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 				 "no other authority is there: there is nothing to undo");
-	return take(change, step_from(change), error);
+	while (step->from != pki->record.rotation)
+		step++;
+	return take_step(change, step, error);
 }
 
 bool
 gbe_pki_rotate(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
 {
-	return gbe_pki_change_run(app, "certs rotate-ca", rotate, options, result, error);
+	return gbe_pki_change_run(app, "certs rotate-ca", rotate_authority, options, result, error);
 }

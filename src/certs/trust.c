@@ -44,7 +44,7 @@ files_clear(Files *files)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Files, files_clear)
 
 static bool
-put(Files *files, guint at, GBytes *content, GError **error)
+put_file(Files *files, guint at, GBytes *content, GError **error)
 {
 	gsize size = content != NULL ? g_bytes_get_size(content) : 0;
 
@@ -64,9 +64,9 @@ files_open(Files *files, const GbePki *pki, GbeLeafName leaf, GError **error)
 {
 	g_autoptr(GBytes) bundle = gbe_pki_bundle(pki);
 
-	return put(files, AUTHORITIES, bundle, error) &&
-	       put(files, CERTIFICATE, pki->certificates[leaf], error) &&
-	       put(files, KEY, pki->keys[leaf], error);
+	return put_file(files, AUTHORITIES, bundle, error) &&
+	       put_file(files, CERTIFICATE, pki->certificates[leaf], error) &&
+	       put_file(files, KEY, pki->keys[leaf], error);
 }
 
 static GbeEndpoint
@@ -143,39 +143,6 @@ refusal_at(const GPtrArray *urls, Ask ask, const Files *files, guint64 seconds)
 	return why;
 }
 
-static char *
-refusal_of(const GbeEtcdMember *member, const Files *peer, const Files *client, guint64 seconds)
-{
-	g_autofree char *why = NULL;
-
-	if (member->name == NULL || *member->name == '\0')
-		return g_strdup("a member that was added has not started yet");
-	why = refusal_at(member->peer_urls, ask_peer, peer, seconds);
-	if (why == NULL)
-		why = refusal_at(member->client_urls, ask_server, client, seconds);
-	return why != NULL ? g_strdup_printf("member %s, %s", member->name, why) : NULL;
-}
-
-static bool
-ask_each(const GbePki *pki, guint64 seconds, const GArray *list, GbeTrust *trust, GError **error)
-{
-	g_auto(Files) peer = NO_FILES, client = NO_FILES;
-
-	if (!files_open(&peer, pki, GBE_LEAF_PEER, error) ||
-	    !files_open(&client, pki, GBE_LEAF_CLIENT, error))
-		return false;
-	for (guint i = 0; i < list->len; i++) {
-		const GbeEtcdMember *member = &g_array_index(list, GbeEtcdMember, i);
-		g_autofree char *refusal = refusal_of(member, &peer, &client, seconds);
-
-		trust->voters += member->learner ? 0 : 1;
-		trust->taken += member->learner || refusal != NULL ? 0 : 1;
-		if (trust->refusal == NULL)
-			trust->refusal = g_steal_pointer(&refusal);
-	}
-	return true;
-}
-
 /* ---- the cluster ---- */
 
 static bool
@@ -194,21 +161,38 @@ list_members(const GbeApp *app, const GbeEndpoint *endpoint, GbeEtcdMembers *ret
 bool
 gbe_trust_ask(GbeApp *app, const GbePki *pki, guint64 seconds, GbeTrust *ret_trust, GError **error)
 {
+	g_auto(Files) peer = NO_FILES, client = NO_FILES;
 	g_auto(GbeAppEndpoint) at = {{0}};
-	g_auto(GbeTrust) trust = {0};
 	GbeEtcdMembers members = {{0}};
-	bool ok;
+	GbeTrust trust = {0};
 
 	gbe_app_endpoint(app, &at);
 	if (!list_members(app, &at.endpoint, &members, error))
 		return false;
 	trust.members = members.list != NULL ? members.list->len : 0;
-	ok = trust.members < 2 || ask_each(pki, seconds, members.list, &trust, error);
-	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
-	if (!ok)
+	if (trust.members > 1 && (!files_open(&peer, pki, GBE_LEAF_PEER, error) ||
+				  !files_open(&client, pki, GBE_LEAF_CLIENT, error))) {
+		gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
 		return false;
+	}
+	for (guint i = 0; trust.members > 1 && i < trust.members; i++) {
+		const GbeEtcdMember *member = &g_array_index(members.list, GbeEtcdMember, i);
+		bool started = member->name != NULL && *member->name != '\0';
+		g_autofree char *why = NULL;
+
+		if (started)
+			why = refusal_at(member->peer_urls, ask_peer, &peer, seconds);
+		if (started && why == NULL)
+			why = refusal_at(member->client_urls, ask_server, &client, seconds);
+		trust.voters += member->learner ? 0 : 1;
+		trust.taken += member->learner || !started || why != NULL ? 0 : 1;
+		if (trust.refusal == NULL && !started)
+			trust.refusal = g_strdup("a member that was added has not started yet");
+		else if (trust.refusal == NULL && why != NULL)
+			trust.refusal = g_strdup_printf("member %s, %s", member->name, why);
+	}
+	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
 	*ret_trust = trust;
-	trust = (GbeTrust){0};
 	return true;
 }
 

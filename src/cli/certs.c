@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/certs.h"
-#include "app/certs/export.h"
-#include "app/certs/reset.h"
+#include "app/certs/certs.h"
 #include "app/health/certificates.h"
 #include "cli/print.h"
 #include "core/json/members.h"

@@ -34,7 +34,7 @@ gbe_cluster_frame_clear(GbeClusterFrame *frame)
 {
 	gbe_app_unlock(frame->app);
 	g_clear_pointer(&frame->maintenance, gbe_lock_release);
-	g_clear_pointer(&frame->intent, json_object_unref);
+	gbe_cluster_intent_clear(&frame->intent);
 	g_clear_pointer(&frame->as_read, g_free);
 }
 
@@ -66,36 +66,35 @@ check_service(const GbeApp *app, bool *ret_active, GError **error)
 	return true;
 }
 
-/* Data that could not be set aside is found before the cluster is asked for anything. */
-static bool
-check_data(GbeApp *app, GError **error)
-{
-	g_autoptr(GbeData) data = NULL;
-
-	return gbe_data_open(app, &data, error) &&
-	       (data->wal_dir == NULL || gbe_data_check_whole(data, error));
-}
-
 bool
 gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error)
 {
+	g_autoptr(JsonObject) found = NULL;
+	g_autoptr(GbeData) data = NULL;
 	const char *operation;
 
-	if (!check_service(frame->app, ret_active, error) || !check_data(frame->app, error) ||
-	    (!frame->dry_run && !gbe_by_hand_follow_settings(frame->app, error)) ||
-	    !gbe_state_peek(frame->app, GBE_STATE_CLUSTER, &frame->intent, error))
+	/* Data that could not be set aside is found before the cluster is asked for anything. */
+	if (!check_service(frame->app, ret_active, error) ||
+	    !gbe_data_open(frame->app, &data, error) ||
+	    (data->wal_dir != NULL && !gbe_data_check_whole(data, error)))
 		return false;
-	frame->as_read = frame->intent != NULL ? gbe_json_print_line(frame->intent) : NULL;
-	operation = frame->intent != NULL ? gbe_json_string(frame->intent, "operation", "") : NULL;
-	frame->continued = g_strcmp0(operation, frame->operation) == 0;
-	if (operation != NULL && !frame->continued && !frame->takes_over)
+	if ((!frame->dry_run && !gbe_by_hand_follow_settings(frame->app, error)) ||
+	    !gbe_state_peek(frame->app, GBE_STATE_CLUSTER, &found, error))
+		return false;
+	if (found == NULL)
+		return true;
+	frame->as_read = gbe_json_print_line(found);
+	gbe_cluster_intent_from_json(found, &frame->intent);
+	operation = frame->intent.operation != NULL ? frame->intent.operation : "";
+	frame->continued = g_str_equal(operation, frame->operation);
+	if (!frame->continued && !frame->takes_over)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "an earlier `%s` was interrupted: call it again, it goes on; or "
 				 "`greenboot-etcd cluster reset --force` ends it",
 				 operation);
 	if (!frame->continued) {
-		g_clear_pointer(&frame->intent, json_object_unref);
-		frame->intent = json_object_new();
+		gbe_cluster_intent_clear(&frame->intent);
+		frame->intent = (GbeClusterIntent){0};
 	}
 	return true;
 }
@@ -103,8 +102,12 @@ gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error
 bool
 gbe_cluster_frame_note(GbeClusterFrame *frame, GError **error)
 {
-	gbe_json_set_string(frame->intent, "operation", frame->operation);
-	return gbe_state_write(frame->app, GBE_STATE_CLUSTER, frame->intent, error) &&
+	g_autoptr(JsonObject) object = NULL;
+
+	g_free(frame->intent.operation);
+	frame->intent.operation = g_strdup(frame->operation);
+	object = gbe_cluster_intent_to_json(&frame->intent);
+	return gbe_state_write(frame->app, GBE_STATE_CLUSTER, object, error) &&
 	       !GBE_FAULT("cluster-intended", error);
 }
 
@@ -114,28 +117,24 @@ gbe_cluster_frame_lock(GbeClusterFrame *frame, GError **error)
 	return gbe_app_lock(frame->app, frame->operation, LOCK_WAIT_MS, error);
 }
 
-/* The intent was read before the locks were taken. */
-static bool
-check_unchanged(const GbeClusterFrame *frame, GError **error)
+bool
+gbe_cluster_frame_intend(GbeClusterFrame *frame, GError **error)
 {
 	g_autoptr(JsonObject) now = NULL;
 	g_autofree char *text = NULL;
 
+	if (!gbe_maintenance_lock(frame->app, frame->operation, &frame->maintenance, error) ||
+	    !gbe_cluster_frame_lock(frame, error))
+		return false;
+	/* The intent was read before the locks were taken. */
 	if (!gbe_state_peek(frame->app, GBE_STATE_CLUSTER, &now, error))
 		return false;
 	text = now != NULL ? gbe_json_print_line(now) : NULL;
-	return g_strcmp0(text, frame->as_read) == 0 ||
-	       gbe_throw(error, GBE_ERROR_BUSY,
-			 "another call has just changed the membership of this device: look with "
-			 "`greenboot-etcd cluster status`");
-}
-
-bool
-gbe_cluster_frame_intend(GbeClusterFrame *frame, GError **error)
-{
-	return gbe_maintenance_lock(frame->app, frame->operation, &frame->maintenance, error) &&
-	       gbe_cluster_frame_lock(frame, error) && check_unchanged(frame, error) &&
-	       gbe_cluster_frame_note(frame, error);
+	if (g_strcmp0(text, frame->as_read) != 0)
+		return gbe_throw(error, GBE_ERROR_BUSY,
+				 "another call has just changed the membership of this device: "
+				 "look with `greenboot-etcd cluster status`");
+	return gbe_cluster_frame_note(frame, error);
 }
 
 bool
@@ -169,33 +168,6 @@ gbe_cluster_frame_end_denied(GbeClusterFrame *frame, const GError *why)
 
 /* ---- settings ---- */
 
-/* The certificates are for what the member advertises, too. */
-static bool
-ensure_hosts(GbeClusterFrame *frame, GError **error)
-{
-	g_autoptr(GbePki) pki = NULL;
-	g_autofree char *due = NULL;
-	bool unproved = false;
-
-	/* An earlier call may have been cut in between. etcd proves the new ones when it starts with them. */
-	if (!gbe_pki_is_unproved(frame->app, &unproved, error) ||
-	    (unproved && !gbe_pki_keep(frame->app, error)) ||
-	    !gbe_pki_read(frame->app, &pki, error))
-		return false;
-	if (pki == NULL)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there are no certificates in " GBE_PKI_LIVE);
-	due = gbe_pki_due(frame->app, pki, NULL);
-	if (due == NULL)
-		return true;
-	g_free(pki->record.made_by);
-	pki->record.made_by = g_strdup(frame->operation);
-	pki->record.restart = false;
-	pki->record.was_healthy = GBE_UNKNOWN;
-	return gbe_pki_issue_leaves(frame->app, pki, error) &&
-	       gbe_pki_put(frame->app, pki, error) && gbe_pki_keep(frame->app, error);
-}
-
 bool
 gbe_cluster_settings_put(GbeClusterFrame *frame, const GbeClusterEnv *env, GError **error)
 {
@@ -210,7 +182,30 @@ gbe_cluster_settings_put(GbeClusterFrame *frame, const GbeClusterEnv *env, GErro
 bool
 gbe_cluster_settings_write(GbeClusterFrame *frame, const GbeClusterEnv *env, GError **error)
 {
-	return gbe_cluster_settings_put(frame, env, error) && ensure_hosts(frame, error);
+	g_autoptr(GbePki) pki = NULL;
+	g_autofree char *due = NULL;
+	bool unproved = false;
+
+	if (!gbe_cluster_settings_put(frame, env, error))
+		return false;
+	/* An earlier call may have been cut in between. etcd proves the new ones when it starts with them. */
+	if (!gbe_pki_is_unproved(frame->app, &unproved, error) ||
+	    (unproved && !gbe_pki_keep(frame->app, error)) ||
+	    !gbe_pki_read(frame->app, &pki, error))
+		return false;
+	if (pki == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "there are no certificates in " GBE_PKI_LIVE);
+	/* The certificates are for what the member advertises, too. */
+	due = gbe_pki_due(frame->app, pki, NULL);
+	if (due == NULL)
+		return true;
+	g_free(pki->record.made_by);
+	pki->record.made_by = g_strdup(frame->operation);
+	pki->record.restart = false;
+	pki->record.was_healthy = GBE_UNKNOWN;
+	return gbe_pki_issue_leaves(frame->app, pki, error) &&
+	       gbe_pki_put(frame->app, pki, error) && gbe_pki_keep(frame->app, error);
 }
 
 bool
@@ -220,65 +215,30 @@ gbe_cluster_settings_remove(GbeClusterFrame *frame, GError **error)
 	       gbe_unlink_durable_at(frame->app->state_fd, ENV_NAME, error);
 }
 
-/* ---- the own member ---- */
-
-/* NULL: not known. */
-static char *
-own_peer_url(const GbeClusterFrame *frame)
-{
-	g_autofree char *text = NULL;
-	g_auto(GStrv) settings = NULL;
-	gsize size = 0;
-
-	if (!gbe_read_in_root(frame->app->root_fd, GBE_CLUSTER_ENV, GBE_CERTS_FILE_MAX, &text,
-			      &size, NULL))
-		return NULL;
-	settings = gbe_run_environment(NULL, text);
-	return g_strdup(g_environ_getenv(settings, "ETCD_INITIAL_ADVERTISE_PEER_URLS"));
-}
-
 bool
 gbe_cluster_frame_is_own(const GbeClusterFrame *frame, const GbeCluster *cluster)
 {
-	g_autofree char *url = own_peer_url(frame);
+	const GbeClusterMember *member = gbe_cluster_by_id(cluster, cluster->self);
 	g_autofree char *id = gbe_hex64(cluster->self);
+	g_autofree char *text = NULL;
 	g_autoptr(GbeFacts) facts = NULL;
-	const char *expected = NULL;
+	g_auto(GStrv) settings = NULL;
+	const char *url;
+	gsize size = 0;
 
-	if (gbe_verdict_look(frame->app, NULL, &facts, NULL) && gbe_facts_taken_in_this_run(facts))
-		expected = facts->owner->member_id;
-	if (expected != NULL)
-		return g_str_equal(id, expected);
-	for (guint i = 0; url != NULL && i < cluster->members->len; i++) {
-		const GbeClusterMember *member = cluster->members->pdata[i];
-
-		if (member->voter.id == cluster->self)
-			return g_strv_contains((const char *const *)member->peer_urls, url);
-	}
-	return url == NULL;
+	if (gbe_verdict_look(frame->app, NULL, &facts, NULL) &&
+	    gbe_facts_taken_in_this_run(facts) && facts->owner->member_id != NULL)
+		return g_str_equal(id, facts->owner->member_id);
+	if (!gbe_read_in_root(frame->app->root_fd, GBE_CLUSTER_ENV, GBE_CERTS_FILE_MAX, &text,
+			      &size, NULL))
+		return true;
+	settings = gbe_run_environment(NULL, text);
+	url = g_environ_getenv(settings, "ETCD_INITIAL_ADVERTISE_PEER_URLS");
+	return url == NULL ||
+	       (member != NULL && g_strv_contains((const char *const *)member->peer_urls, url));
 }
 
 /* ---- the service ---- */
-
-/* A new member's etcd ends at once where the others have no leader just then, or do not answer in time. */
-static bool
-start_patiently(const char *unit, GError **error)
-{
-	for (guint tries = 1;; tries++) {
-		g_autoptr(GError) local = NULL;
-
-		if (!gbe_unit_reset_failed(unit, &local))
-			g_debug("%s", local->message);
-		g_clear_error(&local);
-		if (gbe_unit_start(unit, START_TIMEOUT_MS, &local))
-			return true;
-		if (tries == START_TRIES) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return gbe_prefix(error, "start %s", unit);
-		}
-		g_usleep(G_USEC_PER_SEC);
-	}
-}
 
 bool
 gbe_cluster_frame_start(GbeClusterFrame *frame, GError **error)
@@ -294,7 +254,21 @@ gbe_cluster_frame_start(GbeClusterFrame *frame, GError **error)
 	if (gbe_unit_query(unit, &state, &local) &&
 	    g_strcmp0(state.unit_file_state, "disabled") == 0)
 		gbe_note("%s is not started at boot: systemctl enable %s", unit, unit);
-	return start_patiently(unit, error) && !GBE_FAULT("cluster-started", error);
+	/* A new member's etcd ends at once where the others have no leader just then, or do not answer in time. */
+	for (guint tries = 1;; tries++) {
+		g_clear_error(&local);
+		if (!gbe_unit_reset_failed(unit, &local))
+			g_debug("%s", local->message);
+		g_clear_error(&local);
+		if (gbe_unit_start(unit, START_TIMEOUT_MS, &local))
+			return !GBE_FAULT("cluster-started", error);
+		if (tries == START_TRIES) {
+			g_propagate_prefixed_error(error, g_steal_pointer(&local),
+						   "start %s: ", unit);
+			return false;
+		}
+		g_usleep(G_USEC_PER_SEC);
+	}
 }
 
 bool

@@ -7,9 +7,8 @@
  */
 #pragma once
 
-#include <json-glib/json-glib.h>
-
 #include "app/device/context.h"
+#include "cluster/core/intent.h"
 #include "cluster/look.h"
 #include "core/units/cluster-env.h"
 #include "fs/lock.h"
@@ -20,8 +19,8 @@ typedef struct {
 	bool takes_over;       /* it may end what another of these verbs has begun */
 	bool dry_run;	       /* begin changes nothing */
 	bool continued;	       /* an earlier call was interrupted */
-	JsonObject *intent;    /* its keys are the verb's own; never NULL after begin */
-	char *as_read;	       /* the intent as begin found it; NULL: none */
+	GbeClusterIntent intent;
+	char *as_read; /* the intent as begin found it; NULL: none */
 	GbeLock *maintenance;
 } GbeClusterFrame;
 

@@ -34,36 +34,30 @@ ask_at(GbeApp *app, const char *url)
 
 /* The intent keeps the cluster: after a cut, the same call may have another URL. */
 static bool
-look(GbeClusterSetting *setup, GbeCluster **ret_cluster, GError **error)
+look_at_cluster(GbeClusterSetting *setup, GbeCluster **ret_cluster, GError **error)
 {
-	const char *expected = gbe_json_string(setup->frame.intent, "cluster", NULL);
+	GbeClusterIntent *intent = &setup->frame.intent;
 	g_autoptr(GbeCluster) cluster = NULL;
-	g_autofree char *id = NULL;
 
 	ask_at(setup->frame.app, setup->options->url);
 	if (!gbe_cluster_look(setup->frame.app, &cluster, error))
 		return gbe_prefix(error, "the cluster to join");
-	if (expected != NULL && !gbe_cluster_check_id(setup->frame.app, cluster, expected, error))
+	if (intent->cluster != NULL &&
+	    !gbe_cluster_check_id(setup->frame.app, cluster, intent->cluster, error))
 		return false;
-	id = gbe_hex64(cluster->cluster_id);
-	gbe_json_set_string(setup->frame.intent, "cluster", id);
+	g_free(intent->cluster);
+	intent->cluster = gbe_hex64(cluster->cluster_id);
 	*ret_cluster = g_steal_pointer(&cluster);
 	return true;
 }
 
+/* @step: of the intent. Notes that it is done, so that the next call does not do it to what came after it. */
 static bool
-is_done(const GbeClusterSetting *setup, const char *step)
-{
-	return gbe_json_bool(setup->frame.intent, step, false);
-}
-
-/* Notes in the intent that a step is done, so that the next call does not do it to what came after it. */
-static bool
-done(GbeClusterSetting *setup, const char *step, GError **error)
+note_done(GbeClusterSetting *setup, bool *step, GError **error)
 {
 	bool ok;
 
-	json_object_set_boolean_member(setup->frame.intent, step, true);
+	*step = true;
 	ok = gbe_cluster_frame_lock(&setup->frame, error) &&
 	     gbe_cluster_frame_note(&setup->frame, error);
 	gbe_app_unlock(setup->frame.app);
@@ -138,17 +132,18 @@ check_version(const GbeClusterSetting *setup, const GbeCluster *cluster, GError 
 static guint64
 noted_id(const GbeClusterSetting *setup)
 {
-	return g_ascii_strtoull(gbe_json_string(setup->frame.intent, "id", "0"), NULL, 16);
+	const char *id = setup->frame.intent.id;
+
+	return id != NULL ? g_ascii_strtoull(id, NULL, 16) : 0;
 }
 
 static bool
-enter(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
+enter_cluster(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
 {
 	char *urls[] = {setup->result->peer_url, NULL};
 	const GbeMembersOptions options = {.wait = setup->options->timeout};
 	g_auto(GbeMembersResult) added = {0};
 	const GbeClusterMember *own = NULL;
-	g_autofree char *id = NULL;
 
 	if (!find_own(setup, cluster, NULL, &own, error))
 		return false;
@@ -172,8 +167,8 @@ enter(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
 		return false;
 	}
 	setup->result->id = added.id;
-	id = gbe_hex64(added.id);
-	gbe_json_set_string(setup->frame.intent, "id", id);
+	g_free(setup->frame.intent.id);
+	setup->frame.intent.id = gbe_hex64(added.id);
 	return !GBE_FAULT("cluster-entered", error) &&
 	       gbe_cluster_frame_lock(&setup->frame, error) &&
 	       gbe_cluster_frame_note(&setup->frame, error);
@@ -196,42 +191,6 @@ initial_cluster(const GbeClusterSetting *setup, const GbeCluster *cluster)
 	return g_string_free(g_steal_pointer(&text), false);
 }
 
-static bool
-promote(GbeClusterSetting *setup, GbeCluster **ret_cluster, GError **error)
-{
-	const GbeMembersOptions options = {.wait = setup->options->timeout};
-	g_auto(GbeMembersResult) promoted = {0};
-	const GbeClusterMember *own = NULL;
-	g_autofree char *id = gbe_hex64(setup->result->id);
-
-	/* A learner answers no question about the members. */
-	if (!look(setup, ret_cluster, error) || !gbe_cluster_find(*ret_cluster, id, &own, error))
-		return false;
-	return !own->voter.learner ||
-	       gbe_members_promote(setup->frame.app, id, &options, &promoted, error);
-}
-
-/* The data of a learner is a copy, and of no use once it has left. Other files may lie with it. */
-static bool
-remove_copy(GbeClusterSetting *setup, GError **error)
-{
-	GbeApp *app = setup->frame.app;
-	bool bare = is_done(setup, "bare");
-	GbeBackupRef backup = {0};
-	char *names[] = {NULL, NULL};
-	bool ok;
-
-	if (!gbe_by_hand_set_aside(app, setup->frame.operation, bare, &backup, error))
-		return false;
-	names[0] = backup.name;
-	if (backup.name != NULL && !bare)
-		gbe_complain("other files were in %s before this join: backup %s has them",
-			     app->config->etcd.data_dir, backup.name);
-	ok = backup.name == NULL || !bare || gbe_by_hand_delete(app, names, true, false, error);
-	gbe_backup_ref_clear(&backup);
-	return ok;
-}
-
 /* Takes the learner that this call has added out again, and what it had got: there was no data before. A voter
  * stays: it counts. The intent says so first, since its data is worth nothing from then on. */
 static bool
@@ -241,22 +200,36 @@ leave_again(GbeClusterSetting *setup, GError **error)
 	g_auto(GbeMembersResult) removed = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *own = NULL;
-	g_autofree char *id = gbe_hex64(setup->result->id);
+	g_autofree char *id = gbe_hex64(setup->result->id), *name = NULL;
+	GbeApp *app = setup->frame.app;
+	bool bare = setup->frame.intent.bare;
+	GbeBackupRef backup = {0};
+	char *names[] = {NULL, NULL};
 	bool in;
 
-	if (!look(setup, &cluster, error))
+	if (!look_at_cluster(setup, &cluster, error))
 		return false;
 	in = gbe_cluster_find(cluster, id, &own, NULL);
 	if (in && !own->voter.learner)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "it has a vote already");
 	if (!in && !gbe_cluster_check_current(setup->frame.app, cluster, error))
 		return false;
-	if (!done(setup, "back", error) ||
+	if (!note_done(setup, &setup->frame.intent.back, error) ||
 	    (in && !gbe_members_remove(setup->frame.app, id, &options, &removed, error)) ||
 	    GBE_FAULT("cluster-out-again", error))
 		return false;
-	return gbe_cluster_frame_stop(&setup->frame, error) && remove_copy(setup, error) &&
-	       gbe_cluster_settings_remove(&setup->frame, error) &&
+	/* The data of a learner is a copy, and of no use once it has left. Other files may lie with it. */
+	if (!gbe_cluster_frame_stop(&setup->frame, error) ||
+	    !gbe_by_hand_set_aside(app, setup->frame.operation, bare, &backup, error))
+		return false;
+	name = names[0] = g_steal_pointer(&backup.name);
+	gbe_backup_ref_clear(&backup);
+	if (name != NULL && !bare)
+		gbe_complain("other files were in %s before this join: backup %s has them",
+			     app->config->etcd.data_dir, name);
+	if (name != NULL && bare && !gbe_by_hand_delete(app, names, true, false, error))
+		return false;
+	return gbe_cluster_settings_remove(&setup->frame, error) &&
 	       gbe_cluster_frame_end(&setup->frame, error);
 }
 
@@ -264,27 +237,39 @@ leave_again(GbeClusterSetting *setup, GError **error)
 static bool
 join(GbeClusterSetting *setup, GError **error)
 {
+	const GbeMembersOptions options = {.wait = setup->options->timeout};
+	GbeClusterFrame *frame = &setup->frame;
 	g_autoptr(GbeCluster) cluster = NULL, voters = NULL;
-	g_autofree char *members = NULL;
+	g_auto(GbeMembersResult) promoted = {0};
+	const GbeClusterMember *own = NULL;
+	g_autofree char *members = NULL, *id = NULL;
 
-	if (!look(setup, &cluster, error) || !enter(setup, cluster, error))
+	if (!look_at_cluster(setup, &cluster, error) || !enter_cluster(setup, cluster, error))
 		return false;
 	members = initial_cluster(setup, cluster);
 	if (!gbe_cluster_setting_write(setup, members, error) ||
-	    !gbe_cluster_frame_start(&setup->frame, error) || !promote(setup, &voters, error) ||
-	    !done(setup, "voter", error) ||
-	    !gbe_configuration_load(setup->frame.app, false, error) ||
-	    !gbe_cluster_frame_wait_healthy(&setup->frame, setup->options->timeout, error))
+	    !gbe_cluster_frame_start(frame, error))
+		return false;
+	/* Another member is asked: a learner answers no question about the members. */
+	id = gbe_hex64(setup->result->id);
+	if (!look_at_cluster(setup, &voters, error) || !gbe_cluster_find(voters, id, &own, error))
+		return false;
+	if (own->voter.learner && !gbe_members_promote(frame->app, id, &options, &promoted, error))
+		return false;
+	if (!note_done(setup, &frame->intent.voter, error))
+		return false;
+	if (!gbe_configuration_load(frame->app, false, error) ||
+	    !gbe_cluster_frame_wait_healthy(frame, setup->options->timeout, error))
 		return false;
 	voters->self = setup->result->id;
-	return gbe_cluster_frame_lock(&setup->frame, error) &&
-	       gbe_cluster_remember(setup->frame.app, voters, error) &&
-	       gbe_cluster_frame_end(&setup->frame, error);
+	return gbe_cluster_frame_lock(frame, error) &&
+	       gbe_cluster_remember(frame->app, voters, error) &&
+	       gbe_cluster_frame_end(frame, error);
 }
 
 /* Is @value what the settings have? NULL: the call says nothing of it. */
 static bool
-agrees(char **settings, const char *variable, const char *value)
+agrees_with(char **settings, const char *variable, const char *value)
 {
 	return value == NULL || g_strcmp0(g_environ_getenv(settings, variable), value) == 0;
 }
@@ -305,9 +290,9 @@ is_in(GbeClusterSetting *setup)
 	if (app->below_root || !gbe_app_open_state(app, false, NULL) ||
 	    !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, NULL) || intent != NULL ||
 	    !gbe_cluster_setting_read(setup, &own, NULL) ||
-	    !agrees(setup->settings, "ETCD_NAME", options->name) ||
-	    !agrees(setup->settings, "ETCD_INITIAL_ADVERTISE_PEER_URLS", options->peer_url) ||
-	    !agrees(setup->settings, "ETCD_ADVERTISE_CLIENT_URLS", options->client_url) ||
+	    !agrees_with(setup->settings, "ETCD_NAME", options->name) ||
+	    !agrees_with(setup->settings, "ETCD_INITIAL_ADVERTISE_PEER_URLS", options->peer_url) ||
+	    !agrees_with(setup->settings, "ETCD_ADVERTISE_CLIENT_URLS", options->client_url) ||
 	    !gbe_cluster_look(app, &here, NULL) || !gbe_cluster_frame_is_own(&setup->frame, here))
 		return false;
 	ask_at(app, options->url);
@@ -356,7 +341,7 @@ join_once(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupResult *re
 		return true;
 	if (!gbe_configuration_load(app, false, error) || !gbe_cluster_setting_begin(&setup, error))
 		return false;
-	back = is_done(&setup, "back");
+	back = setup.frame.intent.back;
 	if (options->dry_run || (!back && join(&setup, &local)))
 		return true;
 	if (back) {
@@ -447,30 +432,11 @@ read_former(GbeClusterSetting *setup, char **ret_cluster, GError **error)
 	if (!gbe_state_peek(setup->frame.app, GBE_STATE_MEMBERS, &record, &local))
 		gbe_note("%s", local->message);
 	gbe_cluster_ids(session.observed->facts, record, &member, &cluster);
-	gbe_json_set_string(setup->frame.intent, "former", member);
+	g_free(setup->frame.intent.former);
+	setup->frame.intent.former = g_strdup(member);
 	*ret_cluster = g_strdup(cluster);
 	gbe_session_leave(&session);
 	return true;
-}
-
-/* By hand, the address may lead to any cluster. */
-static bool
-check_cluster(const GbeClusterSetting *setup, const GbeCluster *cluster,
-	      const GbeClusterMember *own, const char *expected, GError **error)
-{
-	const char *former = gbe_json_string(setup->frame.intent, "former", NULL);
-	g_autofree char *id = own != NULL ? gbe_hex64(own->voter.id) : NULL;
-
-	if (setup->options->force || setup->options->by_itself)
-		return true;
-	if (expected != NULL && !gbe_cluster_check_id(setup->frame.app, cluster, expected, error))
-		return gbe_prefix(error, "use another URL, or --force");
-	return id == NULL || former == NULL || own->voter.works != GBE_YES ||
-	       g_str_equal(former, id) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "member %s works with the address of this device, and is another "
-			 "one: --force removes it",
-			 own->name);
 }
 
 /* The member that this device was. */
@@ -483,18 +449,31 @@ remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
 	g_auto(GbeMembersResult) removed = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *former = NULL, *own = NULL;
+	const GbeClusterIntent *intent = &setup->frame.intent;
 	g_autofree char *id = NULL, *expected = NULL;
 
-	if (!look(setup, &cluster, error) || (dry_run && !read_former(setup, &expected, error)))
+	if (!look_at_cluster(setup, &cluster, error) ||
+	    (dry_run && !read_former(setup, &expected, error)))
 		return false;
 	/* By its id, since its address may have changed; else by the address. */
-	(void)!gbe_cluster_find(cluster, gbe_json_string(setup->frame.intent, "former", ""),
-				&former, NULL);
+	if (intent->former != NULL)
+		(void)!gbe_cluster_find(cluster, intent->former, &former, NULL);
 	if (!find_own(setup, cluster, former, &own, error))
 		return false;
-	if (!check_version(setup, cluster, error) ||
-	    (dry_run && !check_cluster(setup, cluster, own, expected, error)))
+	if (!check_version(setup, cluster, error))
 		return false;
+	/* By hand, the address may lead to any cluster. */
+	if (dry_run && !setup->options->force && !setup->options->by_itself) {
+		if (expected != NULL &&
+		    !gbe_cluster_check_id(setup->frame.app, cluster, expected, error))
+			return gbe_prefix(error, "use another URL, or --force");
+		if (own != NULL && intent->former != NULL && own->voter.works == GBE_YES &&
+		    own != former)
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "member %s works with the address of this device, and is "
+					 "another one: --force removes it",
+					 own->name);
+	}
 	if (own == NULL)
 		return gbe_cluster_check_current(setup->frame.app, cluster, error);
 	if (setup->options->by_itself && own->voter.works == GBE_YES)
@@ -504,45 +483,40 @@ remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
 	return gbe_members_remove(setup->frame.app, id, &options, &removed, error);
 }
 
-static bool
-set_aside(GbeClusterSetting *setup, GError **error)
-{
-	GbeBackupRef backup = {0};
-	bool ok;
-
-	gbe_app_unlock(setup->frame.app);
-	ok = gbe_cluster_frame_stop(&setup->frame, error) &&
-	     gbe_by_hand_set_aside(setup->frame.app, setup->frame.operation, false, &backup, error);
-	gbe_backup_ref_clear(&backup);
-	/* An etcd without data may join from here on. */
-	json_object_set_boolean_member(setup->frame.intent, "empties", false);
-	return ok;
-}
-
-/* The settings of the member that began the cluster would have an etcd without data begin it once more. */
-static bool
-write_settings(GbeClusterSetting *setup, GError **error)
-{
-	g_autoptr(GbeCluster) cluster = NULL;
-	g_autofree char *members = NULL;
-
-	if (!look(setup, &cluster, error))
-		return false;
-	members = initial_cluster(setup, cluster);
-	return gbe_cluster_setting_write(setup, members, error);
-}
-
-/* Removed before the data goes: a voter without its log would break its promises. */
+/* The former member is removed before the data goes: a voter without its log would break its promises. The settings of the
+ * member that began the cluster would have an etcd without data begin it once more, so they come first, too. */
 static bool
 rejoin(GbeClusterSetting *setup, GError **error)
 {
-	return (is_done(setup, "removed") ||
-		(remove_former(setup, false, error) && !GBE_FAULT("cluster-left", error) &&
-		 done(setup, "removed", error))) &&
-	       (is_done(setup, "aside") ||
-		(write_settings(setup, error) && set_aside(setup, error) &&
-		 !GBE_FAULT("cluster-set-aside", error) && done(setup, "aside", error))) &&
-	       join(setup, error);
+	GbeClusterFrame *frame = &setup->frame;
+	GbeClusterIntent *intent = &frame->intent;
+	g_autoptr(GbeCluster) cluster = NULL;
+	g_autofree char *members = NULL;
+	GbeBackupRef backup = {0};
+	bool ok;
+
+	if (!intent->removed) {
+		if (!remove_former(setup, false, error) || GBE_FAULT("cluster-left", error) ||
+		    !note_done(setup, &intent->removed, error))
+			return false;
+	}
+	if (intent->aside)
+		return join(setup, error);
+	if (!look_at_cluster(setup, &cluster, error))
+		return false;
+	members = initial_cluster(setup, cluster);
+	if (!gbe_cluster_setting_write(setup, members, error))
+		return false;
+	gbe_app_unlock(frame->app);
+	ok = gbe_cluster_frame_stop(frame, error) &&
+	     gbe_by_hand_set_aside(frame->app, frame->operation, false, &backup, error);
+	gbe_backup_ref_clear(&backup);
+	/* An etcd without data may join from here on. */
+	intent->empties = false;
+	if (!ok || GBE_FAULT("cluster-set-aside", error) ||
+	    !note_done(setup, &intent->aside, error))
+		return false;
+	return join(setup, error);
 }
 
 bool
@@ -570,7 +544,7 @@ gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupR
 		return gbe_throw(error, GBE_ERROR_BUSY,
 				 "another call has just finished this rejoin");
 	if (!continued)
-		json_object_set_boolean_member(setup.frame.intent, "empties", true);
+		setup.frame.intent.empties = true;
 	ret_result->continued = true; /* its address is no other one's */
 	if ((!continued && !remove_former(&setup, true, error)) ||
 	    (!options->dry_run && !gbe_cluster_frame_intend(&setup.frame, error)))
@@ -579,7 +553,7 @@ gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupR
 		ret_result->continued = continued;
 		return true;
 	}
-	denied = !is_done(&setup, "removed") && gbe_cluster_frame_end_denied(&setup.frame, local);
+	denied = !setup.frame.intent.removed && gbe_cluster_frame_end_denied(&setup.frame, local);
 	(void)gbe_pass(error, &local);
 	return !denied && gbe_cluster_frame_goes_on(&setup.frame, error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cluster/leave.h"
+#include "cluster/setup.h"
 
 #include "app/by-hand/by-hand.h"
 #include "app/state/state.h"
@@ -42,54 +42,45 @@ check_own(const Leave *leave, const GbeCluster *cluster, GError **error)
 			 leave->frame.app->config->etcd.endpoint);
 }
 
-/* A device that has left gives no lock back, and the others would wait for it. */
-static bool
-check_update_lock(const Leave *leave, GError **error)
-{
-	GbeUpdateLockSeen seen = {0};
-
-	if (leave->options->force)
-		return true;
-	if (!gbe_update_lock_look(leave->frame.app, &seen, error))
-		return false;
-	gbe_update_lock_clear(&seen.lock);
-	return !seen.own ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "this device has the update lock: its update has to become green or to be "
-			 "dropped; `greenboot-etcd cluster unlock --force` frees it all the same");
-}
-
 /* Asks the own etcd, and notes where the others can be asked, which the own one no longer can once it is out. */
 static bool
 find_others(Leave *leave, GError **error)
 {
 	GbeApp *app = leave->frame.app;
 	g_autoptr(GbeCluster) cluster = NULL;
-	g_autofree char *id = NULL, *cluster_id = NULL, *urls = NULL;
+	GbeClusterIntent *intent = &leave->frame.intent;
+	const GbeClusterMember *member;
 
 	if (!gbe_cluster_look(app, &cluster, error))
 		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
 					 "(`greenboot-etcd member remove`), and reset here");
-	if (!check_own(leave, cluster, error) || !check_update_lock(leave, error))
+	if (!check_own(leave, cluster, error))
 		return false;
-	for (guint i = 0; i < cluster->members->len; i++) {
-		const GbeClusterMember *member = cluster->members->pdata[i];
+	/* A device that has left gives no lock back, and the others would wait for it. */
+	if (!leave->options->force) {
+		GbeUpdateLockSeen seen = {0};
 
-		if (member->voter.id == cluster->self)
-			leave->left->name = g_strdup(member->name);
+		if (!gbe_update_lock_look(app, &seen, error))
+			return false;
+		gbe_update_lock_clear(&seen.lock);
+		if (seen.own)
+			return gbe_throw(
+			    error, GBE_ERROR_REFUSED,
+			    "this device has the update lock: its update has to become "
+			    "green or to be dropped; `greenboot-etcd cluster unlock "
+			    "--force` frees it all the same");
 	}
+	member = gbe_cluster_by_id(cluster, cluster->self);
+	leave->left->name = member != NULL ? g_strdup(member->name) : NULL;
 	if (cluster->members->len == 1)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "it is the only member: `greenboot-etcd cluster reset` sets its "
 				 "data aside");
-	id = gbe_hex64(cluster->self);
 	leave->left->id = cluster->self;
-	cluster_id = gbe_hex64(cluster->cluster_id);
-	gbe_json_set_string(leave->frame.intent, "id", id);
-	gbe_json_set_string(leave->frame.intent, "cluster", cluster_id);
-	gbe_json_set_string(leave->frame.intent, "name", leave->left->name);
-	urls = gbe_cluster_urls_of_others(cluster);
-	gbe_json_set_string(leave->frame.intent, "urls", urls);
+	intent->id = gbe_hex64(cluster->self);
+	intent->cluster = gbe_hex64(cluster->cluster_id);
+	intent->name = g_strdup(leave->left->name);
+	intent->urls = gbe_cluster_urls_of_others(cluster);
 	return true;
 }
 
@@ -100,14 +91,14 @@ leave_cluster(Leave *leave, bool dry_run, GError **error)
 					   .force = leave->options->force,
 					   .wait = leave->options->timeout};
 	GbeApp *app = leave->frame.app;
-	const char *urls = gbe_json_string(leave->frame.intent, "urls", "");
-	const char *id = gbe_json_string(leave->frame.intent, "id", "");
-	const char *cluster_id = gbe_json_string(leave->frame.intent, "cluster", NULL);
+	const GbeClusterIntent *intent = &leave->frame.intent;
+	const char *id = intent->id != NULL ? intent->id : "";
 	g_auto(GbeMembersResult) removed = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *own = NULL;
 
-	if (!gbe_cluster_look_by(app, urls, cluster_id, &cluster, error))
+	if (!gbe_cluster_look_by(app, intent->urls != NULL ? intent->urls : "", intent->cluster,
+				 &cluster, error))
 		return false;
 	if (gbe_cluster_find(cluster, id, &own, NULL))
 		return gbe_members_remove(app, id, &options, &removed, error);
@@ -118,19 +109,18 @@ leave_cluster(Leave *leave, bool dry_run, GError **error)
 /* ---- what both do ---- */
 
 static bool
-begin(Leave *leave, GError **error)
+begin_leave(Leave *leave, GError **error)
 {
+	GbeClusterIntent *intent = &leave->frame.intent;
 	bool active = false;
 
 	leave->frame.dry_run = leave->options->dry_run;
 	if (!gbe_cluster_frame_begin(&leave->frame, &active, error))
 		return false;
-	json_object_set_boolean_member(leave->frame.intent, "empties", true);
+	intent->empties = true;
 	leave->left->continued = leave->frame.continued;
-	if (leave->frame.continued)
-		leave->left->name = g_strdup(gbe_json_string(leave->frame.intent, "name", NULL));
-	leave->left->id =
-	    g_ascii_strtoull(gbe_json_string(leave->frame.intent, "id", "0"), NULL, 16);
+	leave->left->name = g_strdup(intent->name);
+	leave->left->id = intent->id != NULL ? g_ascii_strtoull(intent->id, NULL, 16) : 0;
 	return true;
 }
 
@@ -174,25 +164,20 @@ release_locks(GbeApp *app, GError **error)
 /* The learnt ids and addresses are of no cluster of this device any more. A lock that a rejoin took may still have to
  * be released. */
 static bool
-forget(GbeApp *app, GError **error)
+forget_and_end(Leave *leave, GError **error)
 {
 	static const char *const learnt[] = {"urls", "member", "cluster", "log"};
+	GbeApp *app = leave->frame.app;
 	g_autoptr(JsonObject) record = NULL;
 
-	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
+	if (!gbe_cluster_frame_lock(&leave->frame, error) ||
+	    !gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
 		return false;
-	if (record == NULL)
-		return true;
-	for (gsize i = 0; i < G_N_ELEMENTS(learnt); i++)
+	for (gsize i = 0; record != NULL && i < G_N_ELEMENTS(learnt); i++)
 		json_object_remove_member(record, learnt[i]);
-	return gbe_state_write(app, GBE_STATE_MEMBERS, record, error);
-}
-
-static bool
-end(Leave *leave, GError **error)
-{
-	return gbe_cluster_frame_lock(&leave->frame, error) && forget(leave->frame.app, error) &&
-	       gbe_cluster_frame_end(&leave->frame, error);
+	if (record != NULL && !gbe_state_write(app, GBE_STATE_MEMBERS, record, error))
+		return false;
+	return gbe_cluster_frame_end(&leave->frame, error);
 }
 
 bool
@@ -203,8 +188,9 @@ gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 			       .options = options,
 			       .left = ret_left};
 	g_autoptr(GError) local = NULL;
+	bool ok;
 
-	if (!begin(&leave, error) ||
+	if (!begin_leave(&leave, error) ||
 	    (!ret_left->continued &&
 	     (!find_others(&leave, error) || !leave_cluster(&leave, true, error))))
 		return false;
@@ -212,44 +198,40 @@ gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 		return true;
 	if (!gbe_cluster_frame_intend(&leave.frame, error))
 		return false;
-	if (!gbe_json_bool(leave.frame.intent, "left", false) &&
+	if (!leave.frame.intent.left &&
 	    (!release_locks(app, &local) || !leave_cluster(&leave, false, &local))) {
 		(void)gbe_cluster_frame_end_denied(&leave.frame, local);
 		return gbe_pass(error, &local);
 	}
-	json_object_set_boolean_member(leave.frame.intent, "left", true);
-	return (!GBE_FAULT("cluster-left", error) && gbe_cluster_frame_lock(&leave.frame, error) &&
-		gbe_cluster_frame_note(&leave.frame, error) &&
-		gbe_cluster_settings_remove(&leave.frame, error) && set_data_aside(&leave, error) &&
-		end(&leave, error)) ||
-	       gbe_cluster_frame_goes_on(&leave.frame, error);
+	leave.frame.intent.left = true;
+	ok = !GBE_FAULT("cluster-left", error) && gbe_cluster_frame_lock(&leave.frame, error);
+	ok = ok && gbe_cluster_frame_note(&leave.frame, error);
+	ok = ok && gbe_cluster_settings_remove(&leave.frame, error);
+	ok = ok && set_data_aside(&leave, error);
+	ok = ok && forget_and_end(&leave, error);
+	return ok || gbe_cluster_frame_goes_on(&leave.frame, error);
 }
 
 /* ---- reset ---- */
-
-/* etcd does not answer. */
-static bool
-check_alone(GbeApp *app, const char *operation, GError **error)
-{
-	bool alone = false;
-
-	if (!gbe_by_hand_is_alone(app, operation, &alone, error))
-		return false;
-	return alone ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "whether other members count on this one cannot be told: its etcd does "
-			 "not answer. Start it and `greenboot-etcd cluster leave`; or, where "
-			 "another member has removed it or cannot be asked, --force");
-}
 
 static bool
 check_forgettable(const Leave *leave, GError **error)
 {
 	GbeApp *app = leave->frame.app;
 	g_autoptr(GbeCluster) cluster = NULL;
+	bool alone = false;
 
-	if (!gbe_cluster_look(app, &cluster, NULL))
-		return check_alone(app, leave->frame.operation, error);
+	if (!gbe_cluster_look(app, &cluster, NULL)) {
+		/* etcd does not answer. */
+		if (!gbe_by_hand_is_alone(app, leave->frame.operation, &alone, error))
+			return false;
+		return alone ||
+		       gbe_throw(error, GBE_ERROR_REFUSED,
+				 "whether other members count on this one cannot be told: its etcd "
+				 "does not answer. Start it and `greenboot-etcd cluster leave`; "
+				 "or, where another member has removed it or cannot be asked, "
+				 "--force");
+	}
 	if (!check_own(leave, cluster, error))
 		return false;
 	return cluster->members->len == 1 ||
@@ -267,16 +249,18 @@ gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 	    .frame = {.app = app, .operation = "cluster reset", .takes_over = options->force},
 	    .options = options,
 	    .left = ret_left};
+	bool ok;
 
-	if (!begin(&leave, error) ||
+	if (!begin_leave(&leave, error) ||
 	    (!options->force && !ret_left->continued && !check_forgettable(&leave, error)))
 		return false;
 	if (options->dry_run)
 		return true;
-	return gbe_cluster_frame_intend(&leave.frame, error) &&
-	       ((release_locks(app, error) && set_data_aside(&leave, error) &&
-		 gbe_by_hand_set_settings_aside(app, leave.frame.operation,
-						ret_left->backup.sequence, error) &&
-		 end(&leave, error)) ||
-		gbe_cluster_frame_goes_on(&leave.frame, error));
+	if (!gbe_cluster_frame_intend(&leave.frame, error))
+		return false;
+	ok = release_locks(app, error) && set_data_aside(&leave, error);
+	ok = ok && gbe_by_hand_set_settings_aside(app, leave.frame.operation,
+						  ret_left->backup.sequence, error);
+	ok = ok && forget_and_end(&leave, error);
+	return ok || gbe_cluster_frame_goes_on(&leave.frame, error);
 }

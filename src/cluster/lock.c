@@ -226,7 +226,7 @@ keep_lease(Locking *l, GError **error)
 /* Writes the record: of @update, NULL: by hand, and whose the lock is not yet. A staged update is not finalized
  * then. */
 static bool
-want(Locking *l, const char *reason, GError **error)
+want_lock(Locking *l, const char *reason, GError **error)
 {
 	GbeUpdateLock *record = &l->record;
 
@@ -252,7 +252,7 @@ want(Locking *l, const char *reason, GError **error)
 }
 
 static bool
-lift(Locking *l, GError **error)
+lift_staged(Locking *l, GError **error)
 {
 	return !l->record.locked ||
 	       gbe_state_has_locked(l->app, GBE_STATE_REHEARSAL, &l->record.deployment) ||
@@ -261,30 +261,31 @@ lift(Locking *l, GError **error)
 
 /* The key is this device's: the staged update may be booted. @update NULL: the recorded one. */
 static bool
-hold(Locking *l, const GbeDeployment *update, GError **error)
+hold_lock(Locking *l, const GbeDeployment *update, GError **error)
 {
 	set_state(&l->record, GBE_UPDATE_LOCK_HELD, NULL);
 	if (update != NULL)
 		gbe_deployment_copy(&l->record.deployment, update);
-	if (!write_record(l, error) || GBE_FAULT("update-lock-held", error) || !lift(l, error))
+	if (!write_record(l, error) || GBE_FAULT("update-lock-held", error) ||
+	    !lift_staged(l, error))
 		return false;
 	l->record.locked = false;
 	return write_record(l, error);
 }
 
 static bool
-take(Locking *l, GError **error)
+take_lock(Locking *l, GError **error)
 {
 	GbeUpdateLock value;
 
 	l->record.since = g_get_real_time() / G_USEC_PER_SEC;
-	if (!want(l, NULL, error) || !keep_lease(l, error) ||
+	if (!want_lock(l, NULL, error) || !keep_lease(l, error) ||
 	    GBE_FAULT("update-lock-leased", error))
 		return false;
 	value = l->record;
 	value.state = GBE_UPDATE_LOCK_HELD;
 	if (!swap_key(l, &value, error) || GBE_FAULT("update-lock-taken", error) ||
-	    !hold(l, NULL, error))
+	    !hold_lock(l, NULL, error))
 		return false;
 	say(l, "taken", "this device holds the update lock now");
 	gbe_event_update_locked(&(GbeEventFields){.action = "taken",
@@ -293,9 +294,9 @@ take(Locking *l, GError **error)
 	return true;
 }
 
-/* As take(), where the key is this device's already: of an earlier call, an earlier update, or by hand. */
+/* As take_lock(), where the key is this device's already: of an earlier call, an earlier update, or by hand. */
 static bool
-keep(Locking *l, GbeTurn turn, GError **error)
+keep_lock(Locking *l, GbeTurn turn, GError **error)
 {
 	const GbeDeployment *update = turn == GBE_TURN_STAGED  ? &l->staged->ref
 				      : turn == GBE_TURN_TRIAL ? &l->deployments->booted
@@ -308,7 +309,7 @@ keep(Locking *l, GbeTurn turn, GError **error)
 	if (turn != GBE_TURN_STAGED && l->whose == GBE_LOCK_KEY_OWN_FAILED)
 		return true;
 	if (update == NULL)
-		return hold(l, NULL, error);
+		return hold_lock(l, NULL, error);
 	value.deployment = *update;
 	value.state = GBE_UPDATE_LOCK_HELD;
 	value.reason = NULL;
@@ -316,7 +317,7 @@ keep(Locking *l, GbeTurn turn, GError **error)
 	     g_strcmp0(l->key.deployment.id, value.deployment.id) != 0) &&
 	    !swap_key(l, &value, error))
 		return false;
-	return hold(l, update, error);
+	return hold_lock(l, update, error);
 }
 
 static bool
@@ -351,29 +352,29 @@ waits_on(const Locking *l)
 }
 
 static bool
-forget(Locking *l, GError **error)
+forget_record(Locking *l, GError **error)
 {
 	if (waits_on(l))
-		return want(l, "it is not this update's turn yet", error);
+		return want_lock(l, "it is not this update's turn yet", error);
 	return l->written == NULL ||
-	       (lift(l, error) &&
+	       (lift_staged(l, error) &&
 		gbe_unlink_durable_at(l->app->state_fd, GBE_STATE_UPDATE_LOCK, error));
 }
 
 static bool
-release(Locking *l, GError **error)
+release_lock(Locking *l, GError **error)
 {
 	g_auto(GbeCallFailure) ignored = {0};
 
 	/* Locked against finalization first. */
-	if ((waits_on(l) && !forget(l, error)) || !swap_key(l, NULL, error) ||
+	if ((waits_on(l) && !forget_record(l, error)) || !swap_key(l, NULL, error) ||
 	    GBE_FAULT("update-lock-removed", error))
 		return false;
 	/* A lease without a key hinders nothing, and ends by itself. */
 	if (!gbe_client_lease_revoke(l->client, g_ascii_strtoull(l->record.id, NULL, 16),
 				     gbe_app_deadline(l->app), &ignored))
 		g_debug("the lease ends by itself: %s", ignored.why);
-	if (!forget(l, error))
+	if (!forget_record(l, error))
 		return false;
 	say(l, "released", "this device has released the update lock");
 	gbe_event_update_locked(&(GbeEventFields){.action = "released", .reason = "released"});
@@ -401,25 +402,25 @@ wait_for_it(Locking *l, GbeTurn turn, GError **error)
 		return true;
 	if (g_strcmp0(before, why) != 0)
 		gbe_note("the update %s waits for the update lock: %s", l->staged->ref.id, why);
-	return want(l, why, error);
+	return want_lock(l, why, error);
 }
 
 static bool
-act(Locking *l, GbeTurn turn, GError **error)
+act_on(Locking *l, GbeTurn turn, GError **error)
 {
 	switch (gbe_lock_step(turn, l->whose, l->refusal == NULL)) {
 	case GBE_LOCK_WAIT:
 		return wait_for_it(l, turn, error);
 	case GBE_LOCK_TAKE:
-		return take(l, error);
+		return take_lock(l, error);
 	case GBE_LOCK_HOLD:
-		return keep(l, turn, error);
+		return keep_lock(l, turn, error);
 	case GBE_LOCK_FAIL:
 		return give_up(l, turn, error);
 	case GBE_LOCK_RELEASE:
-		return release(l, error);
+		return release_lock(l, error);
 	case GBE_LOCK_FORGET:
-		return forget(l, error);
+		return forget_record(l, error);
 	}
 	return true;
 }
@@ -447,7 +448,7 @@ gbe_update_lock_tend(GbeApp *app, GbeUpdateLockResult *ret_result, GError **erro
 	read_key(&l);
 	turn = gbe_turn_of(facts, l.deployments->listed, l.staged, l.written != NULL,
 			   &l.record.deployment);
-	if (act(&l, turn, &local))
+	if (act_on(&l, turn, &local))
 		return true;
 	/* The next call finds out what became of it. */
 	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL) &&
@@ -460,7 +461,7 @@ gbe_update_lock_tend(GbeApp *app, GbeUpdateLockResult *ret_result, GError **erro
 /* ---- by hand ---- */
 
 static bool
-begin(Locking *l, bool dry_run, GError **error)
+begin_by_hand(Locking *l, bool dry_run, GError **error)
 {
 	if (!dry_run && !gbe_app_lock(l->app, "cluster lock", LOCK_WAIT_MS, error))
 		return false;
@@ -478,7 +479,7 @@ gbe_update_lock_take(GbeApp *app, bool dry_run, GbeUpdateLockResult *ret_result,
 	g_autofree char *holder = NULL;
 
 	look_at_members(&l);
-	if (!begin(&l, dry_run, error))
+	if (!begin_by_hand(&l, dry_run, error))
 		return false;
 	holder = gbe_update_lock_to_text(&l.key);
 	if (l.whose == GBE_LOCK_KEY_OTHER || l.whose == GBE_LOCK_KEY_OWN_FAILED)
@@ -488,12 +489,12 @@ gbe_update_lock_take(GbeApp *app, bool dry_run, GbeUpdateLockResult *ret_result,
 				 holder);
 	if (l.whose == GBE_LOCK_KEY_OWN)
 		return dry_run ||
-		       keep(&l, l.staged != NULL ? GBE_TURN_STAGED : GBE_TURN_BY_HAND, error);
+		       keep_lock(&l, l.staged != NULL ? GBE_TURN_STAGED : GBE_TURN_BY_HAND, error);
 	if (l.refusal != NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "the update lock is not given: %s",
 				 l.refusal);
 	if (!dry_run)
-		return take(&l, error);
+		return take_lock(&l, error);
 	say(&l, "taken", "this device would hold the update lock");
 	return true;
 }
@@ -505,7 +506,7 @@ gbe_update_lock_release(GbeApp *app, bool force, bool dry_run, GbeUpdateLockResu
 	g_auto(Locking) l = {.app = app, .result = ret_result};
 	g_autofree char *holder = NULL;
 
-	if (!begin(&l, dry_run, error))
+	if (!begin_by_hand(&l, dry_run, error))
 		return false;
 	holder = gbe_update_lock_to_text(&l.key);
 	if (l.whose != GBE_LOCK_KEY_OWN && l.whose != GBE_LOCK_KEY_FREE && !force)
@@ -516,14 +517,14 @@ gbe_update_lock_release(GbeApp *app, bool force, bool dry_run, GbeUpdateLockResu
 				 holder);
 	if (l.whose == GBE_LOCK_KEY_FREE) {
 		say(&l, "none", "the update lock is free");
-		return dry_run || forget(&l, error);
+		return dry_run || forget_record(&l, error);
 	}
 	if (dry_run) {
 		say(&l, "released", "the update lock would be released: it is %s", holder);
 		return true;
 	}
 	if (l.whose != GBE_LOCK_KEY_OTHER)
-		return release(&l, error);
+		return release_lock(&l, error);
 	if (!swap_key(&l, NULL, error))
 		return false;
 	say(&l, "released", "the update lock is free: it was %s", holder);
@@ -589,7 +590,7 @@ gbe_update_lock_abandon(GbeApp *app, GError **error)
 		gbe_complain("this device may still hold the update lock: %s; look with "
 			     "`greenboot-etcd cluster status` on another member",
 			     local->message);
-	return lift(&l, error) &&
+	return lift_staged(&l, error) &&
 	       gbe_unlink_durable_at(app->state_fd, GBE_STATE_UPDATE_LOCK, error);
 }
 

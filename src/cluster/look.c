@@ -91,57 +91,30 @@ ask_at(const GbeAppEndpoint *at, const char *url, gint64 deadline, GbeClusterMem
 }
 
 static void
-judge(GbeClusterMember *member)
+ask_member(const GbeApp *app, const GbeAppEndpoint *at, const GbeCluster *cluster,
+	   GbeClusterMember *member)
 {
-	if (!member->voter.started) {
-		member->voter.works = GBE_NO;
-		member->why = g_strdup("was added, and has not started yet");
-	} else if (member->url == NULL) {
-		member->voter.works = GBE_NO;
-		if (member->why == NULL)
-			member->why = g_strdup("has no address for clients");
-	} else if (member->status.leader == 0) {
-		member->voter.works = GBE_NO;
-		member->why = g_strdup("knows no leader");
-	} else {
-		member->voter.works = GBE_YES;
-		/* An alarm: each member names those of all, and goes on voting. */
-		if (member->status.errors != NULL && member->status.errors->len > 0)
-			member->why = g_strdup(member->status.errors->pdata[0]);
-	}
-}
-
-static void
-ask(const GbeApp *app, const GbeAppEndpoint *at, GbeCluster *cluster, GbeClusterMember *member)
-{
-	bool own = member->voter.id == cluster->self;
 	gint64 deadline = gbe_app_deadline(app);
 
 	/* The one that is configured answers there, whatever it advertises. */
-	if (own && ask_at(at, at->endpoint.endpoint, deadline, member)) {
-		judge(member);
-		return;
-	}
-	for (guint i = 0; member->client_urls[i] != NULL; i++)
-		if (ask_at(at, member->client_urls[i], deadline, member))
-			break;
-	judge(member);
-}
-
-/* The leader of the latest term: a member that is cut off names none, or an old one. */
-static void
-find_leader(GbeCluster *cluster)
-{
-	guint64 term = 0;
-
-	for (guint i = 0; i < cluster->members->len; i++) {
-		const GbeClusterMember *member = cluster->members->pdata[i];
-
-		if (member->url != NULL && member->status.leader != 0 &&
-		    member->status.raft_term >= term) {
-			term = member->status.raft_term;
-			cluster->leader = member->status.leader;
-		}
+	if (member->voter.id != cluster->self ||
+	    !ask_at(at, at->endpoint.endpoint, deadline, member))
+		for (guint i = 0; member->client_urls[i] != NULL; i++)
+			if (ask_at(at, member->client_urls[i], deadline, member))
+				break;
+	member->voter.works = GBE_NO;
+	if (!member->voter.started) {
+		member->why = g_strdup("was added, and has not started yet");
+	} else if (member->url == NULL) {
+		if (member->why == NULL)
+			member->why = g_strdup("has no address for clients");
+	} else if (member->status.leader == 0) {
+		member->why = g_strdup("knows no leader");
+	} else {
+		member->voter.works = GBE_YES;
+		/* An alarm: each member names those of all, and continues to vote. */
+		if (member->status.errors != NULL && member->status.errors->len > 0)
+			member->why = g_strdup(member->status.errors->pdata[0]);
 	}
 }
 
@@ -154,6 +127,7 @@ gbe_cluster_look(GbeApp *app, GbeCluster **ret_cluster, GError **error)
 	g_auto(GbeCallFailure) failure = {0};
 	GbeEtcdMembers members = {{0}};
 	gint64 deadline = gbe_app_deadline(app);
+	guint64 term = 0;
 
 	cluster->members = g_ptr_array_new_with_free_func(member_free);
 	gbe_app_endpoint(app, &at);
@@ -167,9 +141,17 @@ gbe_cluster_look(GbeApp *app, GbeCluster **ret_cluster, GError **error)
 		g_ptr_array_add(cluster->members,
 				member_new(&g_array_index(members.list, GbeEtcdMember, i)));
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
-	for (guint i = 0; i < cluster->members->len; i++)
-		ask(app, &at, cluster, cluster->members->pdata[i]);
-	find_leader(cluster);
+	for (guint i = 0; i < cluster->members->len; i++) {
+		GbeClusterMember *member = cluster->members->pdata[i];
+
+		ask_member(app, &at, cluster, member);
+		/* The leader of the latest term: a member that is cut off names none, or an old one. */
+		if (member->url != NULL && member->status.leader != 0 &&
+		    member->status.raft_term >= term) {
+			term = member->status.raft_term;
+			cluster->leader = member->status.leader;
+		}
+	}
 	*ret_cluster = g_steal_pointer(&cluster);
 	return true;
 }
@@ -189,16 +171,24 @@ gbe_cluster_urls_of_others(const GbeCluster *cluster)
 	return g_string_free(g_steal_pointer(&urls), false);
 }
 
-static bool
-is_current(const GbeCluster *cluster)
+const GbeClusterMember *
+gbe_cluster_by_id(const GbeCluster *cluster, guint64 id)
 {
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
 
-		if (member->voter.id == cluster->self)
-			return member->voter.works == GBE_YES;
+		if (member->voter.id == id)
+			return member;
 	}
-	return false;
+	return NULL;
+}
+
+static bool
+is_current(const GbeCluster *cluster)
+{
+	const GbeClusterMember *member = gbe_cluster_by_id(cluster, cluster->self);
+
+	return member != NULL && member->voter.works == GBE_YES;
 }
 
 bool
@@ -318,22 +308,11 @@ gbe_cluster_count(const GbeCluster *cluster, guint *ret_voters, guint *ret_worki
 	*ret_working = gbe_quorum_working(voters, count);
 }
 
-static const GbeClusterMember *
-leader_of(const GbeCluster *cluster)
-{
-	for (guint i = 0; i < cluster->members->len; i++) {
-		const GbeClusterMember *member = cluster->members->pdata[i];
-
-		if (cluster->leader != 0 && member->voter.id == cluster->leader)
-			return member;
-	}
-	return NULL;
-}
-
 gint64
 gbe_cluster_lag(const GbeCluster *cluster, const GbeClusterMember *member)
 {
-	const GbeClusterMember *leader = leader_of(cluster);
+	const GbeClusterMember *leader =
+	    cluster->leader != 0 ? gbe_cluster_by_id(cluster, cluster->leader) : NULL;
 	guint64 theirs = member->status.raft_applied;
 
 	if (leader == NULL || leader->url == NULL || member->url == NULL)

@@ -42,6 +42,8 @@ bool gbe_cluster_look_by(GbeApp *app, const char *urls, const char *cluster_id,
 /* Is it the cluster with this id, in hex? GBE_ERROR_REFUSED names both. */
 bool gbe_cluster_check_id(const GbeApp *app, const GbeCluster *cluster, const char *cluster_id,
 			  GError **error) GBE_CHECKED;
+/* NULL: there is no such member. Borrowed. */
+const GbeClusterMember *gbe_cluster_by_id(const GbeCluster *cluster, guint64 id);
 /* By name, or by id in hex. GBE_ERROR_NOT_FOUND names those that there are. */
 bool gbe_cluster_find(const GbeCluster *cluster, const char *name,
 		      const GbeClusterMember **ret_member, GError **error) GBE_CHECKED;

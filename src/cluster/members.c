@@ -40,7 +40,7 @@ step_clear(Step *step)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Step, step_clear)
 
 static bool
-begin(Step *step, GError **error)
+open_step(Step *step, GError **error)
 {
 	gbe_app_endpoint(step->app, &step->at);
 	/* Below --root, the endpoint may be that of this very system. */
@@ -54,7 +54,7 @@ begin(Step *step, GError **error)
 }
 
 static bool
-check(const Step *step, GbeQuorumChange change, guint64 id, guint64 without, GError **error)
+check_quorum(const Step *step, GbeQuorumChange change, guint64 id, guint64 without, GError **error)
 {
 	g_autofree char *why = gbe_cluster_refusal(step->cluster, change, id, without);
 
@@ -64,34 +64,26 @@ check(const Step *step, GbeQuorumChange change, guint64 id, guint64 without, GEr
 			 "%s (`greenboot-etcd cluster status` shows the members)", why);
 }
 
-/* A member whose update has its turn may go down at any moment. Returns whether there is one. */
+/* A member whose update has its turn may go down at any moment. */
 static bool
-expect_reboot(Step *step, guint64 removed)
+check_removal(Step *step, const GbeClusterMember *removed, GError **error)
 {
 	GbeUpdateLockSeen seen = {0};
-	bool any = false;
+	bool reboots = false;
 
-	if (!gbe_update_lock_look(step->app, &seen, NULL))
-		return false;
-	for (guint i = 0; i < step->cluster->members->len; i++) {
-		GbeClusterMember *member = step->cluster->members->pdata[i];
+	if (gbe_update_lock_look(step->app, &seen, NULL)) {
+		for (guint i = 0; i < step->cluster->members->len; i++) {
+			GbeClusterMember *member = step->cluster->members->pdata[i];
 
-		if (seen.lock.state == GBE_UPDATE_LOCK_HELD && member->voter.id != removed &&
-		    g_strcmp0(member->name, seen.lock.member) == 0) {
-			member->voter.works = GBE_NO;
-			any = true;
+			if (seen.lock.state == GBE_UPDATE_LOCK_HELD && member != removed &&
+			    g_strcmp0(member->name, seen.lock.member) == 0) {
+				member->voter.works = GBE_NO;
+				reboots = true;
+			}
 		}
+		gbe_update_lock_clear(&seen.lock);
 	}
-	gbe_update_lock_clear(&seen.lock);
-	return any;
-}
-
-static bool
-check_removal(Step *step, const GbeClusterMember *member, GError **error)
-{
-	bool reboots = expect_reboot(step, member->voter.id);
-
-	return check(step, GBE_QUORUM_REMOVE, member->voter.id, 0, error) ||
+	return check_quorum(step, GBE_QUORUM_REMOVE, removed->voter.id, 0, error) ||
 	       (reboots &&
 		gbe_prefix(error, "without the member that has the update lock and may reboot"));
 }
@@ -204,49 +196,41 @@ environment_of(const Step *step, char *const *urls, const GbeClusterMember *with
 			       name, cluster->str, own);
 }
 
-/* etcd makes the id of the address and the second, and takes back no id: what was removed within this second can be added
- * in the next one. */
 static bool
-ask_to_add(Step *step, char *const *urls, bool learner, GbeEtcdMembers *ret_members)
+add_member(Step *step, char *const *urls, GbeMembersResult *result, GError **error)
 {
-	gint64 began = g_get_monotonic_time();
-	bool taken;
-
-	do {
-		if (gbe_client_member_add(step->client, urls, learner, gbe_app_deadline(step->app),
-					  ret_members, &step->failure))
-			return true;
-		taken = step->failure.status == GRPC_NOT_FOUND;
-	} while (
-	    try_again(step, taken || is_unhealthy(&step->failure), began, taken ? TAKEN_USEC : 0));
-	return false;
-}
-
-static bool
-add(Step *step, char *const *urls, GbeMembersResult *result, GError **error)
-{
-	bool learner = !step->options->voter;
+	bool learner = !step->options->voter, added = false, taken;
 	g_autofree char *shown = g_strjoinv(",", (char **)urls);
+	gint64 began = g_get_monotonic_time();
 	GbeEtcdMembers members = {{0}};
 
-	if (!step->options->dry_run) {
-		if (!ask_to_add(step, urls, learner, &members)) {
-			result->unknown = !gbe_call_is_denied(&step->failure);
-			return denied(step, "add the member", error);
-		}
-		result->id = members.added.id;
-		gbe_message_clear(GBE_MESSAGE_MEMBER_ADD, &members);
+	if (step->options->dry_run) {
+		result->said = g_strdup_printf("%s would be added as a %s", shown,
+					       learner ? "learner" : "voter");
+		return true;
 	}
-	result->said =
-	    step->options->dry_run
-		? g_strdup_printf("%s would be added as a %s", shown, learner ? "learner" : "voter")
-		: g_strdup_printf("%s was added as %s %016" G_GINT64_MODIFIER "x", shown,
-				  learner ? "learner" : "voter", result->id);
+	/* etcd makes the id of the address and the second, and takes back no id: what was removed within this second can
+	 * be added in the next one. */
+	do {
+		added =
+		    gbe_client_member_add(step->client, urls, learner, gbe_app_deadline(step->app),
+					  &members, &step->failure);
+		taken = step->failure.status == GRPC_NOT_FOUND;
+	} while (!added && try_again(step, taken || is_unhealthy(&step->failure), began,
+				     taken ? TAKEN_USEC : 0));
+	if (!added) {
+		result->unknown = !gbe_call_is_denied(&step->failure);
+		return denied(step, "add the member", error);
+	}
+	result->id = members.added.id;
+	gbe_message_clear(GBE_MESSAGE_MEMBER_ADD, &members);
+	result->said = g_strdup_printf("%s was added as %s %016" G_GINT64_MODIFIER "x", shown,
+				       learner ? "learner" : "voter", result->id);
 	return true;
 }
 
 static GbeQuorumChange
-addition(const GbeMembersOptions *options)
+kind_of_addition(const GbeMembersOptions *options)
 {
 	return options->voter ? GBE_QUORUM_ADD_VOTER : GBE_QUORUM_ADD_LEARNER;
 }
@@ -257,10 +241,12 @@ gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options
 {
 	g_auto(Step) step = {.app = app, .options = options};
 
-	if (!check_syntax(urls, error) || !begin(&step, error) ||
+	if (!check_syntax(urls, error) || !open_step(&step, error) ||
 	    !check_free(&step, urls, NULL, error) ||
-	    !check(&step, addition(options), 0, 0, error) ||
-	    !back_up(&step, "add", ret_result, error) || !add(&step, urls, ret_result, error))
+	    !check_quorum(&step, kind_of_addition(options), 0, 0, error))
+		return false;
+	if (!back_up(&step, "add", ret_result, error) ||
+	    !add_member(&step, urls, ret_result, error))
 		return false;
 	ret_result->environment = environment_of(&step, urls, NULL);
 	return true;
@@ -271,20 +257,20 @@ gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options
 /* *ret_later: it may go a moment later. The learner has not started yet or is behind, a voter is away, or the cluster
  * has no leader just then. Not where etcd gave no answer. */
 static bool
-promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
-	GbeMembersResult *ret_result, bool *ret_later, GError **error)
+try_to_promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
+	       GbeMembersResult *ret_result, bool *ret_later, GError **error)
 {
 	g_auto(Step) step = {.app = app, .options = options};
 	const GbeClusterMember *member = NULL;
 	bool done;
 
 	*ret_later = true;
-	if (!begin(&step, error))
+	if (!open_step(&step, error))
 		return false;
 	*ret_later = false;
 	if (!gbe_cluster_find(step.cluster, name, &member, error))
 		return false;
-	if (!check(&step, GBE_QUORUM_PROMOTE, member->voter.id, 0, error)) {
+	if (!check_quorum(&step, GBE_QUORUM_PROMOTE, member->voter.id, 0, error)) {
 		*ret_later = member->voter.learner;
 		return false;
 	}
@@ -315,7 +301,7 @@ gbe_members_promote(GbeApp *app, const char *name, const GbeMembersOptions *opti
 		g_autoptr(GError) local = NULL;
 		bool later = false;
 
-		if (promote(app, name, options, ret_result, &later, &local))
+		if (try_to_promote(app, name, options, ret_result, &later, &local))
 			return true;
 		if (!later || g_get_monotonic_time() >= end)
 			return gbe_pass(error, &local);
@@ -333,10 +319,10 @@ gbe_members_update(GbeApp *app, const char *name, char *const *urls,
 	g_autofree char *shown = g_strjoinv(",", (char **)urls);
 	const GbeClusterMember *member = NULL;
 
-	if (!check_syntax(urls, error) || !begin(&step, error) ||
+	if (!check_syntax(urls, error) || !open_step(&step, error) ||
 	    !gbe_cluster_find(step.cluster, name, &member, error) ||
 	    !check_free(&step, urls, member, error) ||
-	    !check(&step, GBE_QUORUM_UPDATE, member->voter.id, 0, error))
+	    !check_quorum(&step, GBE_QUORUM_UPDATE, member->voter.id, 0, error))
 		return false;
 	if (!options->dry_run &&
 	    !gbe_client_member_update(step.client, member->voter.id, urls,
@@ -350,31 +336,23 @@ gbe_members_update(GbeApp *app, const char *name, char *const *urls,
 
 /* ---- remove, replace ---- */
 
-/* The one that has to catch up least. */
-static const GbeClusterMember *
-successor_of(const Step *step, const GbeClusterMember *leader)
-{
-	const GbeClusterMember *best = NULL;
-
-	for (guint i = 0; i < step->cluster->members->len; i++) {
-		const GbeClusterMember *member = step->cluster->members->pdata[i];
-
-		if (member != leader && !member->voter.learner && member->voter.works == GBE_YES &&
-		    (best == NULL ||
-		     gbe_cluster_lag(step->cluster, member) < gbe_cluster_lag(step->cluster, best)))
-			best = member;
-	}
-	return best;
-}
-
-/* Removing a leader costs an election, of a second or so; handing over costs none. It is only a courtesy. */
+/* Removing a leader costs an election, of a second or so; handing over costs none. It is only a courtesy. The successor is
+ * the member that has to catch up least. */
 static void
 hand_over(Step *step, const GbeClusterMember *leader)
 {
-	const GbeClusterMember *to = successor_of(step, leader);
+	const GbeCluster *cluster = step->cluster;
+	const GbeClusterMember *to = NULL;
 	g_autoptr(GbeClient) client = NULL;
 	g_auto(GbeCallFailure) failure = {0};
 
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *member = cluster->members->pdata[i];
+
+		if (member != leader && !member->voter.learner && member->voter.works == GBE_YES &&
+		    (to == NULL || gbe_cluster_lag(cluster, member) < gbe_cluster_lag(cluster, to)))
+			to = member;
+	}
 	if (to == NULL || leader->url == NULL)
 		return;
 	if (!gbe_cluster_open(&step->at, leader->url, &client, &failure) ||
@@ -382,33 +360,27 @@ hand_over(Step *step, const GbeClusterMember *leader)
 		g_debug("%s does not hand over: %s", leader->name, failure.why);
 }
 
-/* A member that was removed shuts its etcd down, and answers nothing more: another one has to be asked. */
-static bool
-ask_another(Step *step, const GbeClusterMember *removed, GError **error)
-{
-	if (removed->voter.id != step->cluster->self)
-		return true;
-	for (guint i = 0; i < step->cluster->members->len; i++) {
-		const GbeClusterMember *member = step->cluster->members->pdata[i];
-
-		if (member == removed || member->voter.works != GBE_YES || member->voter.learner)
-			continue;
-		g_clear_pointer(&step->client, gbe_client_close);
-		if (gbe_cluster_open(&step->at, member->url, &step->client, &step->failure))
-			return true;
-	}
-	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no other member can be asked");
-}
-
 static bool
 remove_member(Step *step, const GbeClusterMember *member, GError **error)
 {
+	const GPtrArray *members = step->cluster->members;
+	bool asks_another = member->voter.id != step->cluster->self;
 	gint64 began = g_get_monotonic_time();
 
 	if (member->voter.id == step->cluster->leader)
 		hand_over(step, member);
-	if (!ask_another(step, member, error))
-		return false;
+	/* A member that was removed shuts its etcd down, and answers nothing more: another one has to be asked. */
+	for (guint i = 0; i < members->len && !asks_another; i++) {
+		const GbeClusterMember *other = members->pdata[i];
+
+		if (other == member || other->voter.works != GBE_YES || other->voter.learner)
+			continue;
+		g_clear_pointer(&step->client, gbe_client_close);
+		asks_another =
+		    gbe_cluster_open(&step->at, other->url, &step->client, &step->failure);
+	}
+	if (!asks_another)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no other member can be asked");
 	do {
 		if (gbe_client_member_remove(step->client, member->voter.id,
 					     gbe_app_deadline(step->app), &step->failure))
@@ -424,8 +396,10 @@ gbe_members_remove(GbeApp *app, const char *name, const GbeMembersOptions *optio
 	g_auto(Step) step = {.app = app, .options = options};
 	const GbeClusterMember *member = NULL;
 
-	if (!begin(&step, error) || !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check_removal(&step, member, error) || !back_up(&step, "remove", ret_result, error) ||
+	if (!open_step(&step, error) || !gbe_cluster_find(step.cluster, name, &member, error) ||
+	    !check_removal(&step, member, error))
+		return false;
+	if (!back_up(&step, "remove", ret_result, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;
 	ret_result->id = member->voter.id;
@@ -442,14 +416,15 @@ gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 	g_auto(GbeMembersResult) added = {0};
 	const GbeClusterMember *member = NULL;
 
-	if (!check_syntax(urls, error) || !begin(&step, error) ||
+	if (!check_syntax(urls, error) || !open_step(&step, error) ||
 	    !gbe_cluster_find(step.cluster, name, &member, error) ||
 	    !check_free(&step, urls, member, error) || !check_removal(&step, member, error) ||
-	    !check(&step, addition(options), 0, member->voter.id, error) ||
-	    !back_up(&step, "replace", ret_result, error) ||
+	    !check_quorum(&step, kind_of_addition(options), 0, member->voter.id, error))
+		return false;
+	if (!back_up(&step, "replace", ret_result, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;
-	if (!add(&step, urls, &added, error)) {
+	if (!add_member(&step, urls, &added, error)) {
 		gbe_rethrow(error, GBE_ERROR_PARTIAL);
 		return gbe_prefix(error,
 				  "%s was removed, and the new member is not in: `greenboot-etcd "

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cluster/recover.h"
+#include "cluster/setup.h"
 
 #include "app/backups/verify.h"
 #include "app/by-hand/by-hand.h"
 #include "app/snapshot/import.h"
 #include "app/state/state.h"
 #include "cluster/look.h"
-#include "cluster/seed.h"
 #include "core/json/parse.h"
 
 static void
@@ -33,7 +32,6 @@ typedef struct {
 	const GbeClusterPlace *best;
 	GbeClusterSetup
 	    setup; /* the options, and what this member's settings have where they say nothing */
-	char **settings; /* cluster.env */
 } Recover;
 
 static void
@@ -47,31 +45,23 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Recover, recover_clear)
 
 /* Asks the own etcd, or the others where they were noted. */
 static bool
-look(GbeApp *app, GbeCluster **ret_cluster, GError **error)
-{
-	g_autofree char *endpoint = g_strdup(app->config->etcd.endpoint);
-	g_autoptr(JsonObject) noted = NULL;
-	if (gbe_cluster_look(app, ret_cluster, NULL))
-		return true;
-	if (!gbe_state_read(app, GBE_STATE_MEMBERS, false, &noted, error))
-		return false;
-	if (noted != NULL &&
-	    !gbe_cluster_look_by(app, gbe_json_string(noted, "urls", ""),
-				 gbe_json_string(noted, "cluster", NULL), ret_cluster, NULL))
-		*ret_cluster = NULL;
-	g_free(app->config->etcd.endpoint);
-	app->config->etcd.endpoint = g_steal_pointer(&endpoint);
-	return true;
-}
-
-static bool
 check_lost(GbeApp *app, GError **error)
 {
+	g_autofree char *endpoint = g_strdup(app->config->etcd.endpoint);
 	g_autoptr(GbeCluster) cluster = NULL;
+	g_autoptr(JsonObject) noted = NULL;
 	guint voters = 0, working = 0;
 
-	if (!look(app, &cluster, error))
-		return false;
+	if (!gbe_cluster_look(app, &cluster, NULL)) {
+		if (!gbe_state_read(app, GBE_STATE_MEMBERS, false, &noted, error))
+			return false;
+		if (noted != NULL)
+			(void)!gbe_cluster_look_by(app, gbe_json_string(noted, "urls", ""),
+						   gbe_json_string(noted, "cluster", NULL),
+						   &cluster, NULL);
+		g_free(app->config->etcd.endpoint);
+		app->config->etcd.endpoint = g_steal_pointer(&endpoint);
+	}
 	if (cluster != NULL)
 		gbe_cluster_count(cluster, &voters, &working);
 	return cluster == NULL || working < gbe_quorum_of(voters) ||
@@ -112,76 +102,12 @@ add_place(Recover *recover, const char *path, const GbeVerification *verificatio
 }
 
 static bool
-judge_own(Recover *recover, GError **error)
-{
-	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
-	GbeApp *app = recover->setting.frame.app;
-	g_autoptr(GbeVerification) verification = NULL;
-	g_autoptr(GbeFacts) facts = gbe_facts_new();
-	g_autoptr(GbeData) data = NULL;
-
-	if (!gbe_data_open(app, &data, error))
-		return false;
-	gbe_data_observe_presence(data, facts);
-	if (facts->data == GBE_NO)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there is no data of etcd in %s: put a copy of the most advanced "
-				 "member's there first, or call this on that member's device",
-				 data->path);
-	return gbe_verify_data(app, data, &full, &verification, error) &&
-	       add_place(recover, data->path, verification, error);
-}
-
-static bool
-judge_other(Recover *recover, const char *path, GError **error)
-{
-	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
-	g_autofree char *absolute = g_canonicalize_filename(path, NULL);
-	g_autoptr(GbeVerification) verification = NULL;
-
-	return gbe_verify_path(recover->setting.frame.app, absolute, &full, &verification, error) &&
-	       add_place(recover, absolute, verification, error);
-}
-
-/* As raft compares logs: the later term of the last entry, then the longer log. */
-static bool
-is_ahead(const GbeClusterPlace *one, const GbeClusterPlace *other)
-{
-	return one->term != other->term ? one->term > other->term : one->index > other->index;
-}
-
-static bool
-has_twice(const GPtrArray *places, guint at)
-{
-	const GbeClusterPlace *place = places->pdata[at];
-
-	for (guint i = 0; i < at; i++)
-		if (((const GbeClusterPlace *)places->pdata[i])->member == place->member)
-			return true;
-	return false;
-}
-
-/* A learner has agreed to nothing, so that its data says nothing of what a quorum has. */
-static guint
-count_voters(const GPtrArray *places, const GArray *voter_ids)
-{
-	guint count = 0;
-
-	for (guint i = 0; i < places->len; i++) {
-		const GbeClusterPlace *place = places->pdata[i];
-
-		for (guint k = 0; voter_ids != NULL && k < voter_ids->len; k++)
-			count += g_array_index(voter_ids, guint64, k) == place->member ? 1 : 0;
-	}
-	return count;
-}
-
-static bool
-choose(Recover *recover, GError **error)
+choose_best(Recover *recover, GError **error)
 {
 	const GPtrArray *places = recover->recovered->places;
 	GbeClusterPlace *best = places->pdata[0];
-	guint looked_at;
+	const GArray *voters;
+	guint looked_at = 0;
 
 	for (guint i = 1; i < places->len; i++) {
 		const GbeClusterPlace *place = places->pdata[i];
@@ -190,16 +116,27 @@ choose(Recover *recover, GError **error)
 			return gbe_throw(error, GBE_ERROR_USAGE,
 					 "%s is the data of another cluster than %s", place->path,
 					 best->path);
-		if (has_twice(places, i))
-			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "%s is the data of a member that was looked at already",
-					 place->path);
-		if (is_ahead(place, best))
+		for (guint k = 0; k < i; k++)
+			if (((const GbeClusterPlace *)places->pdata[k])->member == place->member)
+				return gbe_throw(
+				    error, GBE_ERROR_USAGE,
+				    "%s is the data of a member that was looked at already",
+				    place->path);
+		/* As raft compares logs: the later term of the last entry, then the longer log. */
+		if (place->term != best->term ? place->term > best->term
+					      : place->index > best->index)
 			best = places->pdata[i];
 	}
 	best->chosen = true;
 	recover->best = best;
-	looked_at = count_voters(places, best->voter_ids);
+	voters = best->voter_ids;
+	/* A learner has agreed to nothing, so that its data says nothing of what a quorum has. */
+	for (guint i = 0; i < places->len; i++)
+		for (guint k = 0; voters != NULL && k < voters->len; k++)
+			looked_at += g_array_index(voters, guint64, k) ==
+					     ((const GbeClusterPlace *)places->pdata[i])->member
+					 ? 1
+					 : 0;
 	if (recover->options->force || (best->voters > 0 && best->voters == looked_at))
 		return true;
 	return gbe_throw(
@@ -214,21 +151,40 @@ choose(Recover *recover, GError **error)
 static bool
 judge(Recover *recover, GError **error)
 {
+	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
 	char *const *data = recover->options->data;
+	GbeApp *app = recover->setting.frame.app;
+	g_autoptr(GbeVerification) verified = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
+	g_autoptr(GbeData) own = NULL;
 
-	if (!check_lost(recover->setting.frame.app, error) || !judge_own(recover, error))
+	if (!check_lost(app, error) || !gbe_data_open(app, &own, error))
 		return false;
-	for (guint i = 0; data != NULL && data[i] != NULL; i++)
-		if (!judge_other(recover, data[i], error))
+	gbe_data_observe_presence(own, facts);
+	if (facts->data == GBE_NO)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "there is no data of etcd in %s: put a copy of the most advanced "
+				 "member's there first, or call this on that member's device",
+				 own->path);
+	if (!gbe_verify_data(app, own, &full, &verified, error) ||
+	    !add_place(recover, own->path, verified, error))
+		return false;
+	for (guint i = 0; data != NULL && data[i] != NULL; i++) {
+		g_autofree char *absolute = g_canonicalize_filename(data[i], NULL);
+		g_autoptr(GbeVerification) verification = NULL;
+
+		if (!gbe_verify_path(app, absolute, &full, &verification, error) ||
+		    !add_place(recover, absolute, verification, error))
 			return false;
-	return choose(recover, error);
+	}
+	return choose_best(recover, error);
 }
 
 /* ---- the new cluster ---- */
 
 /* A copy of the chosen data, in the store, which the intent names. */
 static bool
-take(Recover *recover, GError **error)
+take_chosen(Recover *recover, GError **error)
 {
 	GbeClusterFrame *frame = &recover->setting.frame;
 	g_autofree char *name = g_strdup_printf("recover-%08x", g_random_int());
@@ -244,22 +200,9 @@ take(Recover *recover, GError **error)
 		? !gbe_by_hand_backup(frame->app, &backup, &taken, error)
 		: !gbe_import(frame->app, &import, &imported, error))
 		return false;
-	gbe_json_set_string(frame->intent, "backup", name);
+	g_free(frame->intent.backup);
+	frame->intent.backup = g_steal_pointer(&name);
 	return gbe_cluster_frame_lock(frame, error) && gbe_cluster_frame_note(frame, error);
-}
-
-static bool
-seed(Recover *recover, GError **error)
-{
-	GbeClusterFrame *frame = &recover->setting.frame;
-	const GbeClusterSetupResult *result = recover->setting.result;
-	const GbeClusterSeed seed = {.backup = gbe_json_string(frame->intent, "backup", NULL),
-				     .whole_log = true,
-				     .name = result->name,
-				     .peer_url = result->peer_url,
-				     .timeout = recover->options->setup.timeout};
-
-	return gbe_cluster_seed(frame, &seed, error);
 }
 
 bool
@@ -275,7 +218,8 @@ gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 	    .setup = options->setup,
 	};
 	GbeClusterFrame *frame = &recover.setting.frame;
-	bool active = false, taken;
+	GbeClusterSeed seed;
+	bool active = false, taken, ok;
 
 	frame->dry_run = options->setup.dry_run;
 	ret_recovered->places = g_ptr_array_new_with_free_func(place_free);
@@ -284,15 +228,22 @@ gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 	    !gbe_cluster_setting_choose(&recover.setting, error))
 		return false;
 	ret_recovered->setup.continued = frame->continued;
-	taken = json_object_has_member(frame->intent, "backup");
+	taken = frame->intent.backup != NULL;
 	if (!taken && !judge(&recover, error))
 		return false;
 	if (options->setup.dry_run)
 		return true;
-	return gbe_cluster_setting_authority(&recover.setting, error) &&
-	       gbe_cluster_frame_intend(frame, error) &&
-	       (((taken || take(&recover, error)) && seed(&recover, error) &&
-		 gbe_cluster_setting_write(&recover.setting, NULL, error) &&
-		 gbe_cluster_setting_end(&recover.setting, error)) ||
-		gbe_cluster_frame_goes_on(frame, error));
+	if (!gbe_cluster_setting_authority(&recover.setting, error) ||
+	    !gbe_cluster_frame_intend(frame, error))
+		return false;
+	ok = taken || take_chosen(&recover, error);
+	seed = (GbeClusterSeed){.backup = frame->intent.backup,
+				.whole_log = true,
+				.name = ret_recovered->setup.name,
+				.peer_url = ret_recovered->setup.peer_url,
+				.timeout = options->setup.timeout};
+	ok = ok && gbe_cluster_seed(frame, &seed, error);
+	ok = ok && gbe_cluster_setting_write(&recover.setting, NULL, error);
+	ok = ok && gbe_cluster_setting_end(&recover.setting, error);
+	return ok || gbe_cluster_frame_goes_on(frame, error);
 }

@@ -55,7 +55,7 @@ read_record(Rejoin *r, GError **error)
 }
 
 static bool
-note(Rejoin *r, const char *key, const char *value, GError **error)
+note_text(Rejoin *r, const char *key, const char *value, GError **error)
 {
 	bool ok;
 
@@ -66,15 +66,6 @@ note(Rejoin *r, const char *key, const char *value, GError **error)
 	     gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error);
 	gbe_app_unlock(r->app);
 	return ok;
-}
-
-static bool
-wait_for(Rejoin *r, const char *why, GError **error)
-{
-	r->result->action = "waits";
-	r->result->said = g_strdup_printf("this member cannot rejoin its cluster yet: %s", why);
-	r->result->known = g_strcmp0(gbe_json_string(r->record, "reason", NULL), why) == 0;
-	return note(r, "reason", why, error);
 }
 
 static bool
@@ -94,100 +85,48 @@ ask_others(Rejoin *r, GbeCluster **ret_cluster, GError **error)
 
 /* The endpoint answers. */
 static bool
-take(Rejoin *r, GError **error)
+take_update_lock(Rejoin *r, GError **error)
 {
 	guint64 random = (guint64)g_random_int() << 32 | g_random_int();
 	g_autofree char *id = g_strdup(gbe_json_string(r->record, "lock", NULL));
 
 	if (id == NULL)
 		id = gbe_hex64(MAX(random, 1));
-	return note(r, "lock", id, error) && !GBE_FAULT("rejoin-noted", error) &&
-	       gbe_update_lock_take_to_rejoin(r->app, id, r->own.name, error) &&
+	if (!note_text(r, "lock", id, error) || GBE_FAULT("rejoin-noted", error))
+		return false;
+	return gbe_update_lock_take_to_rejoin(r->app, id, r->own.name, error) &&
 	       !GBE_FAULT("rejoin-locked", error);
 }
 
 /* The endpoint answers. */
 static bool
-release(Rejoin *r, GError **error)
+release_update_lock(Rejoin *r, GError **error)
 {
 	const char *id = gbe_json_string(r->record, "lock", NULL);
 
 	return id == NULL || (gbe_update_lock_release_rejoined(r->app, id, error) &&
-			      note(r, "lock", NULL, error));
-}
-
-/* Nothing is done now, so no other member has to wait for it. */
-static bool
-let_others_go_on(Rejoin *r, GError **error)
-{
-	g_autoptr(GbeCluster) cluster = NULL;
-
-	return gbe_json_string(r->record, "lock", NULL) == NULL ||
-	       (ask_others(r, &cluster, error) && release(r, error));
+			      note_text(r, "lock", NULL, error));
 }
 
 /* ---- whether ---- */
 
-/* Is it this device's own etcd that answers? */
-static bool
-is_own(const Rejoin *r, const GbeCluster *cluster)
-{
-	for (guint i = 0; i < cluster->members->len; i++) {
-		const GbeClusterMember *member = cluster->members->pdata[i];
-
-		if (member->voter.id == cluster->self &&
-		    g_strv_contains((const char *const *)member->peer_urls, r->own.peer_url))
-			return true;
-	}
-	return false;
-}
-
-/* Without its data, an etcd that has others must not begin the cluster again, and one that is alone may. A verb that has
- * begun meanwhile writes the settings itself. */
-static bool
-write_settings(Rejoin *r, bool alone, GError **error)
-{
-	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
-	g_autofree char *initial = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
-	const GbeClusterEnv env = {.name = r->own.name,
-				   .peer_url = r->own.peer_url,
-				   .client_url = r->own.client_url,
-				   .initial_cluster = initial,
-				   .token = alone ? token : NULL};
-	g_autoptr(JsonObject) intent = NULL;
-
-	if (gbe_cluster_env_joins(r->setting.settings) != alone)
-		return true;
-	return gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
-	       gbe_state_peek(r->app, GBE_STATE_CLUSTER, &intent, error) &&
-	       (intent != NULL || gbe_is_in_root(r->app->root_fd, GBE_CLUSTER_ENV) != GBE_YES ||
-		gbe_cluster_settings_put(&r->setting.frame, &env, error));
-}
-
-/* Is etcd's log where the configuration has it? */
-static bool
-has_log(GbeApp *app)
-{
-	g_autoptr(GbeData) data = NULL;
-	g_autoptr(GbeFacts) facts = gbe_facts_new();
-
-	if (gbe_data_open(app, &data, NULL))
-		gbe_data_observe_presence(data, facts);
-	return facts->log == GBE_YES;
-}
-
 /* *ret_changed: something of it is new. */
 static void
-describe(GbeApp *app, const GbeCluster *cluster, JsonObject *record, bool *ret_changed)
+describe_cluster(GbeApp *app, const GbeCluster *cluster, JsonObject *record, bool *ret_changed)
 {
 	g_autofree char *before = gbe_json_print_line(record);
 	g_autofree char *urls = gbe_cluster_urls_of_others(cluster);
 	g_autofree char *member_id = gbe_hex64(cluster->self);
 	g_autofree char *cluster_id = gbe_hex64(cluster->cluster_id);
 	g_autofree char *after = NULL;
+	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeFacts) facts = gbe_facts_new();
 
+	/* Is etcd's log where the configuration has it? */
+	if (gbe_data_open(app, &data, NULL))
+		gbe_data_observe_presence(data, facts);
 	gbe_json_set_string(record, "reason", NULL);
-	gbe_json_set_string(record, "log", has_log(app) ? "yes" : NULL);
+	gbe_json_set_string(record, "log", facts->log == GBE_YES ? "yes" : NULL);
 	gbe_json_set_string(record, "member", member_id);
 	gbe_json_set_string(record, "cluster", cluster_id);
 	gbe_json_set_string(record, "urls", urls);
@@ -205,39 +144,39 @@ gbe_cluster_remember(GbeApp *app, const GbeCluster *cluster, GError **error)
 		return false;
 	if (record == NULL)
 		record = json_object_new();
-	describe(app, cluster, record, &changed);
+	describe_cluster(app, cluster, record, &changed);
 	return gbe_state_write(app, GBE_STATE_MEMBERS, record, error);
 }
 
 static bool
-learn(Rejoin *r, const GbeCluster *cluster, GError **error)
+learn_cluster(Rejoin *r, const GbeCluster *cluster, GError **error)
 {
-	bool changed = false, ok;
+	bool alone = cluster->members->len == 1, changed = false, ok = true;
+	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
+	g_autofree char *initial = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
+	const GbeClusterEnv env = {.name = r->own.name,
+				   .peer_url = r->own.peer_url,
+				   .client_url = r->own.client_url,
+				   .initial_cluster = initial,
+				   .token = alone ? token : NULL};
+	g_autoptr(JsonObject) intent = NULL;
 
-	if (!release(r, error))
+	if (!release_update_lock(r, error))
 		return false;
-	describe(r->app, cluster, r->record, &changed);
-	ok = (!changed || (gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
-			   gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error))) &&
-	     write_settings(r, cluster->members->len == 1, error);
-
+	describe_cluster(r->app, cluster, r->record, &changed);
+	if (changed)
+		ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+		     gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error);
+	/* Without its data, an etcd that has others must not begin the cluster again, and one that is alone may. A verb that
+	 * has begun meanwhile writes the settings itself. */
+	if (ok && gbe_cluster_env_joins(r->setting.settings) == alone)
+		ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+		     gbe_state_peek(r->app, GBE_STATE_CLUSTER, &intent, error) &&
+		     (intent != NULL ||
+		      gbe_is_in_root(r->app->root_fd, GBE_CLUSTER_ENV) != GBE_YES ||
+		      gbe_cluster_settings_put(&r->setting.frame, &env, error));
 	gbe_app_unlock(r->app);
 	return ok;
-}
-
-/* Not where a mount is missing: the data lies there. *ret_unseen: a log that is missing was never seen here. */
-static bool
-is_gone(const GbeFacts *facts, bool *ret_unseen)
-{
-	GbeSituation situation;
-	GbeView view;
-
-	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, true, &situation);
-	if (situation.data_open != GBE_NO || (situation.data == GBE_NO && situation.mount_lost))
-		return false;
-	*ret_unseen = !situation.log_lost && facts->log == GBE_NO && facts->member;
-	return situation.log_lost;
 }
 
 /* Under the program's lock and etcd's, so that what is read is not being written. *ret_damage NULL: it is not known to be
@@ -248,13 +187,22 @@ look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 	const GbeSessionOptions how = {.operation = OPERATION, .data = true, .inside = true};
 	const char *member, *cluster;
 	const GbeFacts *facts;
+	GbeSituation situation;
 	GbeSession session;
+	GbeView view;
+	bool there;
 
 	if (!gbe_session_begin(r->app, &how, &session, error))
 		return false;
 	facts = session.observed->facts;
+	gbe_view_live(facts, &view);
+	gbe_situation_derive(facts, &view, true, &situation);
+	/* Not where a mount is missing: the data lies there. */
+	there =
+	    situation.data_open == GBE_NO && (situation.data != GBE_NO || !situation.mount_lost);
 	/* A log that was never seen here is no damage: etcd may have it elsewhere. */
-	if (is_gone(facts, &r->unseen))
+	r->unseen = there && !situation.log_lost && facts->log == GBE_NO && facts->member;
+	if (there && situation.log_lost)
 		*ret_damage =
 		    g_strdup(facts->data == GBE_NO ? "the data is gone" : "the log is gone");
 	else if (facts->data == GBE_YES && facts->data_open == GBE_NO && facts->sound == GBE_NO &&
@@ -311,16 +259,6 @@ check_others(Rejoin *r, GError **error)
 /* ---- what is done ---- */
 
 static bool
-would_rejoin(const Rejoin *r, GError **error)
-{
-	g_autofree char *url = g_strdup(r->app->config->etcd.endpoint);
-	const GbeClusterSetup options = {.url = url, .dry_run = true, .by_itself = true};
-	g_auto(GbeClusterSetupResult) result = {0};
-
-	return gbe_cluster_rejoin(r->app, &options, &result, error);
-}
-
-static bool
 rejoin(Rejoin *r, bool goes_on, const char *why, GError **error)
 {
 	g_autofree char *url = g_strdup(r->app->config->etcd.endpoint);
@@ -337,7 +275,8 @@ rejoin(Rejoin *r, bool goes_on, const char *why, GError **error)
 	gbe_event_rejoined(&(GbeEventFields){.reason = why});
 	/* The verb has written it. */
 	g_clear_pointer(&r->record, json_object_unref);
-	if (!read_record(r, error) || !release(r, error) || !note(r, "reason", NULL, error))
+	if (!read_record(r, error) || !release_update_lock(r, error) ||
+	    !note_text(r, "reason", NULL, error))
 		return false;
 	r->result->action = "rejoined";
 	r->result->said = g_strdup_printf("%s is a member again, with data from the others: %s",
@@ -347,52 +286,44 @@ rejoin(Rejoin *r, bool goes_on, const char *why, GError **error)
 
 /* Nothing is under way. */
 static bool
-begin(Rejoin *r, GError **error)
+rejoin_if_damaged(Rejoin *r, GError **error)
 {
-	g_autoptr(GbeCluster) cluster = NULL;
+	g_autoptr(GbeCluster) cluster = NULL, others = NULL;
 	g_autoptr(GError) local = NULL;
-	g_autofree char *damage = NULL;
+	g_autofree char *damage = NULL, *url = NULL;
+	GbeClusterSetup options = {.dry_run = true, .by_itself = true};
+	g_auto(GbeClusterSetupResult) result = {0};
+	const GbeClusterMember *own;
 	bool rollback = false;
 
-	if (gbe_cluster_look(r->app, &cluster, NULL) && is_own(r, cluster))
-		return learn(r, cluster, error);
+	/* Is it this device's own etcd that answers? */
+	own = gbe_cluster_look(r->app, &cluster, NULL) ? gbe_cluster_by_id(cluster, cluster->self)
+						       : NULL;
+	if (own != NULL && g_strv_contains((const char *const *)own->peer_urls, r->own.peer_url))
+		return learn_cluster(r, cluster, error);
 	if (!look_at_data(r, &damage, &rollback, error))
 		return false;
-	if (damage == NULL && !r->unseen)
-		return let_others_go_on(r, error);
-	if (damage == NULL)
+	if (damage == NULL && r->unseen) {
 		(void)gbe_throw(&local, GBE_ERROR_CANNOT_TELL,
 				"etcd's log is not in %s, and this device never saw it there; set "
 				"wal-dir= of [etcd] to its directory, or run `greenboot-etcd "
 				"cluster rejoin URL` if it is lost",
 				r->app->config->etcd.data_dir);
-	/* A rollback is the remedy where one may follow. */
-	else if (rollback)
+	} else if (damage != NULL && rollback) {
+		/* A rollback is the remedy where one may follow. */
 		(void)gbe_throw(&local, GBE_ERROR_REFUSED,
 				"the update is not green yet, and a rollback may follow");
-	else if (check_others(r, &local) && would_rejoin(r, &local) && take(r, &local))
-		return rejoin(r, false, damage, error);
-	if (!let_others_go_on(r, error))
+	} else if (damage != NULL && check_others(r, &local)) {
+		options.url = url = g_strdup(r->app->config->etcd.endpoint);
+		if (gbe_cluster_rejoin(r->app, &options, &result, &local) &&
+		    take_update_lock(r, &local))
+			return rejoin(r, false, damage, error);
+	}
+	/* Nothing is done now, so no other member has to wait for it. */
+	if (gbe_json_string(r->record, "lock", NULL) != NULL &&
+	    (!ask_others(r, &others, error) || !release_update_lock(r, error)))
 		return false;
-	return gbe_pass(error, &local);
-}
-
-static bool
-go_on(Rejoin *r, GError **error)
-{
-	g_autoptr(GbeCluster) cluster = NULL;
-
-	return ask_others(r, &cluster, error) && rejoin(r, true, "a rejoin was interrupted", error);
-}
-
-/* Of two calls at once, each would take the update lock, and one would forget that it has it. */
-static bool
-be_the_only_one(GbeApp *app, GbeLock **ret_lock, GError **error)
-{
-	gbe_autofd int run_fd = -1;
-
-	return gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, error) &&
-	       gbe_lock_acquire_at(run_fd, "rejoin", OPERATION, 0, ret_lock, error);
+	return local == NULL || gbe_pass(error, &local);
 }
 
 bool
@@ -403,20 +334,35 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 			    .timeout = timeout,
 			    .result = ret_rejoined,
 			    .setting = {.frame = {.app = app, .operation = OPERATION}}};
+	g_autoptr(GbeCluster) cluster = NULL;
 	g_autoptr(GbeLock) lock = NULL;
 	g_autoptr(JsonObject) intent = NULL;
 	g_autoptr(GError) local = NULL;
+	gbe_autofd int run_fd = -1;
+	bool ok = true;
 
 	ret_rejoined->action = "none";
-	if (!gbe_app_open_state(app, false, error) || !be_the_only_one(app, &lock, error) ||
-	    !gbe_cluster_setting_read(&r.setting, &r.own, error) || !read_record(&r, error) ||
+	/* Of two calls at once, each would take the update lock, and one would forget that it has it. */
+	if (!gbe_app_open_state(app, false, error) ||
+	    !gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, error) ||
+	    !gbe_lock_acquire_at(run_fd, "rejoin", OPERATION, 0, &lock, error))
+		return false;
+	if (!gbe_cluster_setting_read(&r.setting, &r.own, error) || !read_record(&r, error) ||
 	    !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, error))
 		return false;
-	if (intent == NULL ? begin(&r, &local)
-			   : !g_str_equal(gbe_json_string(intent, "operation", ""), OPERATION) ||
-				 go_on(&r, &local))
+	if (intent == NULL)
+		ok = rejoin_if_damaged(&r, &local);
+	else if (g_str_equal(gbe_json_string(intent, "operation", ""), OPERATION))
+		ok = ask_others(&r, &cluster, &local) &&
+		     rejoin(&r, true, "a rejoin was interrupted", &local);
+	if (ok)
 		return true;
-	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY))
-		return wait_for(&r, local->message, error);
-	return gbe_pass(error, &local);
+	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY))
+		return gbe_pass(error, &local);
+	ret_rejoined->action = "waits";
+	ret_rejoined->said =
+	    g_strdup_printf("this member cannot rejoin its cluster yet: %s", local->message);
+	ret_rejoined->known =
+	    g_strcmp0(gbe_json_string(r.record, "reason", NULL), local->message) == 0;
+	return note_text(&r, "reason", local->message, error);
 }

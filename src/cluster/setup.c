@@ -7,19 +7,24 @@
 #include <unistd.h>
 
 #include "app/backups/data.h"
+#include "app/by-hand/by-hand.h"
+#include "app/by-hand/session.h"
 #include "app/health/certificates.h"
+#include "app/snapshot/export.h"
+#include "app/snapshot/import.h"
+#include "base/fault.h"
 #include "certs/change.h"
-#include "certs/token.h"
 #include "certs/trust.h"
-#include "cluster/seed.h"
 #include "core/config/lists.h"
 #include "core/json/parse.h"
 #include "core/record/take-over.h"
 #include "fs/list.h"
 #include "fs/open.h"
+#include "fs/write.h"
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
 
+#define SNAPSHOT "cluster.db"
 #define PEER_PORT 2380
 #define CLIENT_PORT 2379
 
@@ -67,17 +72,6 @@ own_address(GbeApp *app, char **ret_address, GError **error)
 	return true;
 }
 
-static char *
-own_name(const GbeApp *app)
-{
-	char host[HOST_NAME_MAX + 1] = "";
-
-	if (app->config->etcd.name != NULL)
-		return g_strdup(app->config->etcd.name);
-	return gethostname(host, sizeof(host) - 1) == 0 && *host != '\0' ? g_strdup(host)
-									 : g_strdup("etcd");
-}
-
 bool
 gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup, GError **error)
 {
@@ -106,27 +100,23 @@ gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup, GEr
 	return true;
 }
 
-static bool
-check_unmasked(const GbeApp *app, GError **error)
-{
-	const char *unit = app->config->etcd.service;
-	g_auto(GbeUnitState) state = {0};
-
-	return !gbe_unit_query(unit, &state, NULL) || g_strcmp0(state.load_state, "masked") != 0 ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "%s is masked, so that it cannot start: systemctl unmask %s", unit, unit);
-}
-
 bool
 gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error)
 {
 	const GbeClusterSetup *options = setting->options;
+	const GbeConfig *config = setting->frame.app->config;
 	GbeClusterSetupResult *result = setting->result;
+	char host[HOST_NAME_MAX + 1] = "";
+	g_auto(GbeUnitState) state = {0};
+	GbeClusterEnv env = {.initial_cluster = ""};
 	g_autofree char *address = NULL;
 	g_autofree char *text = NULL;
 
-	result->name =
-	    options->name != NULL ? g_strdup(options->name) : own_name(setting->frame.app);
+	if (options->name != NULL || config->etcd.name != NULL)
+		result->name = g_strdup(options->name != NULL ? options->name : config->etcd.name);
+	else
+		result->name = g_strdup(
+		    gethostname(host, sizeof(host) - 1) == 0 && *host != '\0' ? host : "etcd");
 	if ((options->peer_url == NULL || options->client_url == NULL) &&
 	    !own_address(setting->frame.app, &address, error))
 		return false;
@@ -136,43 +126,17 @@ gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error)
 	result->client_url = options->client_url != NULL
 				 ? g_strdup(options->client_url)
 				 : g_strdup_printf("https://%s:%d", address, CLIENT_PORT);
-	{
-		const GbeClusterEnv env = {.name = result->name,
-					   .peer_url = result->peer_url,
-					   .client_url = result->client_url,
-					   .initial_cluster = ""};
-
-		text = gbe_cluster_env(&env, error);
-	}
-	return text != NULL && check_unmasked(setting->frame.app, error);
-}
-
-static bool
-is_empty(int dir_fd, const char *name)
-{
-	gbe_autofd int fd = -1;
-	g_autoptr(GPtrArray) names = NULL;
-
-	return gbe_open_dir_at(dir_fd, name, &fd, NULL) && gbe_list_at(fd, name, &names, NULL) &&
-	       names->len == 0;
-}
-
-/* *ret_bare: the directory has only empty directories, and what this program writes there. */
-static bool
-look_for_files(const GbeData *data, bool *ret_bare, GError **error)
-{
-	g_autoptr(GPtrArray) names = NULL;
-
-	*ret_bare = true;
-	if (data->fd < 0)
-		return true;
-	if (!gbe_list_at(data->fd, data->path, &names, error))
+	env.name = result->name;
+	env.peer_url = result->peer_url;
+	env.client_url = result->client_url;
+	text = gbe_cluster_env(&env, error);
+	if (text == NULL)
 		return false;
-	for (guint i = 0; i < names->len && *ret_bare; i++)
-		*ret_bare = g_strv_contains(gbe_data_exclude, names->pdata[i]) ||
-			    g_str_equal(names->pdata[i], GBE_NONCE_NAME) ||
-			    is_empty(data->fd, names->pdata[i]);
-	return true;
+	return !gbe_unit_query(config->etcd.service, &state, NULL) ||
+	       g_strcmp0(state.load_state, "masked") != 0 ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%s is masked, so that it cannot start: systemctl unmask %s",
+			 config->etcd.service, config->etcd.service);
 }
 
 /* A configured member-dir= is known before there is data in it. */
@@ -182,11 +146,24 @@ check_no_data(GbeClusterFrame *frame, bool active, GError **error)
 	GbeApp *app = frame->app;
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
-	bool bare = false;
+	g_autoptr(GPtrArray) names = NULL;
+	bool bare = true;
 
-	if (!gbe_data_open(app, &data, error) || !look_for_files(data, &bare, error))
+	if (!gbe_data_open(app, &data, error) ||
+	    (data->fd >= 0 && !gbe_list_at(data->fd, data->path, &names, error)))
 		return false;
-	json_object_set_boolean_member(frame->intent, "bare", bare);
+	/* Bare: the directory has only empty directories, and what this program writes there. */
+	for (guint i = 0; names != NULL && i < names->len && bare; i++) {
+		const char *name = names->pdata[i];
+		g_autoptr(GPtrArray) inside = NULL;
+		gbe_autofd int fd = -1;
+
+		bare = g_strv_contains(gbe_data_exclude, name) ||
+		       g_str_equal(name, GBE_NONCE_NAME) ||
+		       (gbe_open_dir_at(data->fd, name, &fd, NULL) &&
+			gbe_list_at(fd, name, &inside, NULL) && inside->len == 0);
+	}
+	frame->intent.bare = bare;
 	gbe_data_observe_presence(data, facts);
 	if (facts->data == GBE_UNKNOWN)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot look for data in %s: %s",
@@ -203,24 +180,6 @@ check_no_data(GbeClusterFrame *frame, bool active, GError **error)
 				 "`greenboot-etcd cluster reset --force` ends its membership");
 	return !active || gbe_throw(error, GBE_ERROR_REFUSED, "%s runs: stop it first",
 				    app->config->etcd.service);
-}
-
-/* Where a file says so, the member is not asked where its settings have it answer. */
-static bool
-check_endpoint(const GbeConfig *config, const char *client_url, GError **error)
-{
-	const char *origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
-	g_autoptr(GUri) client = g_uri_parse(client_url, G_URI_FLAGS_NONE, NULL);
-	g_autoptr(GUri) asked = g_uri_parse(config->etcd.endpoint, G_URI_FLAGS_NONE, NULL);
-
-	return origin == NULL || g_str_has_prefix(origin, "detected: ") || asked == NULL ||
-	       client == NULL ||
-	       (g_str_equal(g_uri_get_scheme(asked), "https") &&
-		g_uri_get_port(asked) == g_uri_get_port(client)) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "[etcd] endpoint=%s in %s is not where the member will answer, port %d "
-			 "with TLS: remove that key",
-			 config->etcd.endpoint, origin, g_uri_get_port(client));
 }
 
 /* A call that is repeated has the same token, or its file is gone, as files in /run are after a power cut. */
@@ -251,24 +210,6 @@ check_token(const GbeClusterSetting *setting, const GbePki *pki, GError **error)
 			       : "");
 }
 
-/* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */
-static bool
-take_token(const GbeClusterSetting *setting, const GbePkiOptions *options, GError **error)
-{
-	GbeApp *app = setting->frame.app;
-	g_autoptr(GbePkiResult) made = gbe_pki_result_new();
-	g_autoptr(GbePki) pki = gbe_pki_new();
-
-	if (!gbe_token_read(app, options->token, pki, error) ||
-	    !gbe_pki_issue_leaves(app, pki, error))
-		return false;
-	return (gbe_trust_check_cluster(app, pki, setting->options->url, error) ||
-		gbe_prefix(error,
-			   "the cluster to join, asked with the token %s (nothing was installed)",
-			   options->token)) &&
-	       gbe_pki_init(app, options, made, error);
-}
-
 bool
 gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error)
 {
@@ -278,34 +219,59 @@ gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error)
 				       .timeout = setting->options->timeout,
 				       .validity = GBE_AUTHORITY_VALIDITY};
 	g_autoptr(GbePkiResult) made = gbe_pki_result_new();
-	g_autoptr(GbePki) pki = NULL;
+	g_autoptr(GbePki) present = NULL, pki = gbe_pki_new();
 
-	if (!gbe_pki_read(app, &pki, error))
+	if (!gbe_pki_read(app, &present, error))
 		return false;
-	if (pki != NULL)
-		return token == NULL || check_token(setting, pki, error);
+	if (present != NULL)
+		return token == NULL || check_token(setting, present, error);
 	if (token == NULL && setting->options->url != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "this device has no certificates of the cluster: --token=FILE, "
 				 "made by `greenboot-etcd cluster token` on a member, brings them");
-	return token != NULL ? take_token(setting, &options, error)
-			     : gbe_pki_init(app, &options, made, error);
+	if (token == NULL)
+		return gbe_pki_init(app, &options, made, error);
+	/* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */
+	if (!gbe_token_read(app, token, pki, error) || !gbe_pki_issue_leaves(app, pki, error))
+		return false;
+	if (!gbe_trust_check_cluster(app, pki, setting->options->url, error))
+		return gbe_prefix(
+		    error, "the cluster to join, asked with the token %s (nothing was installed)",
+		    token);
+	return gbe_pki_init(app, &options, made, error);
 }
 
 bool
 gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error)
 {
 	GbeClusterFrame *frame = &setting->frame;
+	g_autoptr(GUri) client = NULL, asked = NULL;
+	const GbeConfig *config;
+	const char *origin;
 	bool active = false;
 
 	frame->dry_run = setting->options->dry_run;
 	if (!gbe_cluster_frame_begin(frame, &active, error) ||
-	    !gbe_cluster_setting_choose(setting, error) ||
-	    !check_endpoint(frame->app->config, setting->result->client_url, error) ||
-	    (!frame->continued && !check_no_data(frame, active, error)))
+	    !gbe_cluster_setting_choose(setting, error))
+		return false;
+	/* Where a file says so, the member is not asked where its settings have it answer. */
+	config = frame->app->config;
+	origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
+	client = g_uri_parse(setting->result->client_url, G_URI_FLAGS_NONE, NULL);
+	asked = g_uri_parse(config->etcd.endpoint, G_URI_FLAGS_NONE, NULL);
+	if (origin != NULL && !g_str_has_prefix(origin, "detected: ") && asked != NULL &&
+	    client != NULL &&
+	    (!g_str_equal(g_uri_get_scheme(asked), "https") ||
+	     g_uri_get_port(asked) != g_uri_get_port(client)))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "[etcd] endpoint=%s in %s is not where the member will answer, "
+				 "port %d with TLS: remove that key",
+				 config->etcd.endpoint, origin, g_uri_get_port(client));
+	if (!frame->continued && !check_no_data(frame, active, error))
 		return false;
 	setting->result->continued = frame->continued;
-	gbe_json_set_string(frame->intent, "peer_url", setting->result->peer_url);
+	g_free(frame->intent.peer_url);
+	frame->intent.peer_url = g_strdup(setting->result->peer_url);
 	return setting->options->dry_run || (gbe_cluster_setting_authority(setting, error) &&
 					     gbe_cluster_frame_intend(frame, error));
 }
@@ -334,11 +300,72 @@ gbe_cluster_setting_end(GbeClusterSetting *setting, GError **error)
 	       gbe_cluster_frame_end(&setting->frame, error);
 }
 
+/* ---- the data of a new cluster ---- */
+
+static bool
+make_seed(GbeClusterFrame *frame, const GbeClusterSeed *seed, const char *name, GError **error)
+{
+	GbeConfig *config = frame->app->config;
+	g_autofree char *path = g_build_filename(GBE_STATE_DIR, SNAPSHOT, NULL);
+	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
+	const GbeExport export = {.name = seed->backup,
+				  .path = path,
+				  .timeout = seed->timeout,
+				  .whole_log = seed->whole_log,
+				  .replace = true};
+	const GbeImport import = {.path = seed->backup != NULL ? path : seed->snapshot,
+				  .name = name,
+				  .token = token,
+				  .timeout = seed->timeout};
+	g_auto(GbeExported) exported = {0};
+	g_auto(GbeImported) imported = {0};
+
+	/* The tool that restores a snapshot gives it to the member that the configuration names. */
+	g_free(config->etcd.name);
+	config->etcd.name = g_strdup(seed->name);
+	g_free(config->etcd.peer_urls);
+	config->etcd.peer_urls = g_strdup(seed->peer_url);
+	if (seed->backup != NULL && !gbe_export(frame->app, &export, &exported, error))
+		return false;
+	return gbe_import(frame->app, &import, &imported, error) &&
+	       gbe_unlink_durable_at(frame->app->state_fd, SNAPSHOT, error) &&
+	       !GBE_FAULT("cluster-seeded", error);
+}
+
+bool
+gbe_cluster_seed(GbeClusterFrame *frame, const GbeClusterSeed *seed, GError **error)
+{
+	const GbeSessionOptions how = {.operation = frame->operation};
+	GbeByHandRestore restore = {.target = GBE_BY_HAND_NAMED, .force = true};
+	g_auto(GbeByHandResult) restored = {0};
+	const char *name;
+	const GbeFacts *facts;
+	GbeSession session;
+	bool made, done;
+
+	if (frame->intent.seed == NULL)
+		frame->intent.seed = g_strdup_printf("cluster-%08x", g_random_int());
+	restore.name = name = frame->intent.seed;
+	if (!gbe_cluster_frame_note(frame, error))
+		return false;
+	gbe_app_unlock(frame->app);
+	/* Has an earlier call made the backup, and restored it? */
+	if (!gbe_session_begin(frame->app, &how, &session, error))
+		return false;
+	facts = session.observed->facts;
+	made = gbe_facts_backup(facts, name) != NULL;
+	done = facts->owner != NULL && g_strcmp0(facts->owner->source, name) == 0;
+	gbe_session_leave(&session);
+	if (!made && !make_seed(frame, seed, name, error))
+		return false;
+	return done || gbe_by_hand_restore(frame->app, &restore, &restored, error);
+}
+
 /* ---- init ---- */
 
 /* A path has a slash; a backup's name has none. */
 static bool
-seed(GbeClusterSetting *setting, GError **error)
+seed_first(GbeClusterSetting *setting, GError **error)
 {
 	const char *from = setting->options->from;
 	bool is_path = from != NULL && strchr(from, '/') != NULL;
@@ -370,8 +397,9 @@ gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 
 	if (!gbe_cluster_setting_begin(&setting, error))
 		return false;
-	return options->dry_run ||
-	       (seed(&setting, error) && ((gbe_cluster_setting_write(&setting, NULL, error) &&
-					   gbe_cluster_setting_end(&setting, error)) ||
-					  gbe_cluster_frame_goes_on(&setting.frame, error)));
+	if (options->dry_run)
+		return true;
+	return seed_first(&setting, error) && ((gbe_cluster_setting_write(&setting, NULL, error) &&
+						gbe_cluster_setting_end(&setting, error)) ||
+					       gbe_cluster_frame_goes_on(&setting.frame, error));
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The verbs cluster init and join: this device's etcd becomes the first member of a cluster, or one more. Both
- * are for a device whose etcd has no data yet and whose unit takes variables (Debian's, Fedora's), and both need root.
+ * The verbs cluster init, join, rejoin, leave, reset and recover. Init and join make this device's etcd the first member
+ * of a cluster, or one more. Both are for a device whose etcd has no data yet and whose unit takes variables (Debian's,
+ * Fedora's). All need root.
  *
  * Each writes an intent first (frame.h), which has the id of the cluster. A learner that was added already is found by
  * its address. Where a join fails that no cut has interrupted, the learner is taken out again, and the data that it had
  * got is removed: it was a copy. It stays as a backup where other files lay in the data directory. Implemented in setup.c,
- * join.c.
+ * join.c, leave.c, recover.c.
  */
 #pragma once
 
 #include "cluster/frame.h"
 #include "core/decide/facts.h"
+#include "core/record/take-over.h"
 
 typedef struct {
 	bool dry_run;
@@ -52,7 +54,80 @@ bool gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options,
 bool gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options,
 			GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
 
-/* ---- for these verbs, and recover ---- */
+/* ---- leave, reset ---- */
+
+/*
+ * The verbs cluster leave and reset: this device is no member any more. `leave` asks the cluster, and keeps the
+ * certificates; `reset` forgets, and sets the settings and the certificates aside, too. In both the data becomes a
+ * backup, and the service stays stopped. Both write an intent first (frame.h): the next call goes on after a power
+ * cut.
+ */
+
+typedef struct {
+	bool dry_run, force;
+	guint64 timeout; /* leave: seconds until etcd takes a change */
+} GbeClusterLeave;
+
+typedef struct {
+	char *name;	     /* leave: the member's */
+	guint64 id;	     /* leave */
+	GbeBackupRef backup; /* which has the data; no name: there was none, or dry_run */
+	bool continued;	     /* an earlier call was cut */
+} GbeClusterLeft;
+
+void gbe_cluster_left_clear(GbeClusterLeft *left);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterLeft, gbe_cluster_left_clear)
+
+/* A leader first hands the lead to another one. GBE_ERROR_REFUSED: the quorum, or it is the only member;
+ * _CANNOT_TELL: the other members do not answer. */
+bool gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
+		       GError **error) GBE_CHECKED;
+/* GBE_ERROR_REFUSED: other members count on this one, or it cannot be told; force goes on. */
+bool gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
+		       GError **error) GBE_CHECKED;
+
+/* ---- recover ---- */
+
+/*
+ * The verb cluster recover: the quorum is lost for good. Judges the data of the members that are left, by the last
+ * entry of their logs, makes the most advanced one a new cluster of one, and says so; the others reset and join. A
+ * write that a quorum had acknowledged is in the log of the most advanced one, where enough of them were looked at.
+ */
+
+typedef struct {
+	/* Name and addresses NULL: those that this member has. ->url, ->from, ->token are not used. */
+	GbeClusterSetup setup;
+	char *const *data; /* directories with the data of other members; NULL */
+	bool force;	   /* some of them were not looked at */
+} GbeClusterRecover;
+
+/* One member's data. */
+typedef struct {
+	char *path;
+	guint64 member;	     /* its id; 0: unknown */
+	guint64 cluster;     /* the cluster's; 0: unknown */
+	guint64 term, index; /* of its last entry */
+	gint64 revision;     /* of its database; -1 unknown */
+	guint voters;	     /* of its configuration; 0 unknown */
+	GArray *voter_ids;   /* of guint64; NULL: unknown */
+	bool chosen;
+} GbeClusterPlace;
+
+typedef struct {
+	GbeClusterSetupResult setup;
+	GPtrArray *places; /* of GbeClusterPlace, this device's first */
+} GbeClusterRecovered;
+
+void gbe_cluster_recovered_clear(GbeClusterRecovered *recovered);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterRecovered, gbe_cluster_recovered_clear)
+
+/* GBE_ERROR_REFUSED: the cluster has its quorum, some voters' data was not looked at, or this member's settings are not
+ * this program's; _BUSY: etcd runs;
+ * _VERIFY_FAILED: data is damaged. @ret_recovered has the places on these errors, too. */
+bool gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
+			 GbeClusterRecovered *ret_recovered, GError **error) GBE_CHECKED;
+
+/* ---- for these verbs ---- */
 
 typedef struct {
 	GbeClusterFrame frame;
@@ -82,3 +157,18 @@ void gbe_cluster_ids(const GbeFacts *facts, JsonObject *record, const char **ret
 		     const char **ret_cluster);
 /* Starts the service, and waits until etcd is healthy. */
 bool gbe_cluster_setting_end(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
+
+/* The data of a new cluster of one: a backup or a snapshot, given to a member with a new id, of a cluster with a new
+ * id, so that no member of the former cluster takes it for its own. The present data becomes a backup. */
+typedef struct {
+	const char *backup;   /* NULL: ->snapshot */
+	const char *snapshot; /* a file */
+	bool whole_log; /* of ->backup: its member's log counts as a whole; the others are gone */
+	const char *name, *peer_url; /* of the only member */
+	guint64 timeout;	     /* seconds */
+} GbeClusterSeed;
+
+/* Makes a backup of the new data, whose name the intent keeps ("seed"), and restores it. A power cut before the
+ * exchange leaves the present data; the next call goes on with what is there. */
+bool gbe_cluster_seed(GbeClusterFrame *frame, const GbeClusterSeed *seed,
+		      GError **error) GBE_CHECKED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "store/age.h"
+#include "store/snapshots.h"
 
 #include "app/device/etcd-tool.h"
 #include "app/device/key-file.h"
@@ -19,8 +19,8 @@
 #define END_SECONDS 120
 
 static bool
-start(GbeApp *app, const char *const *argv, const char *keys, bool secret, int in_fd, int out_fd,
-      GbeChild *ret_child, GError **error)
+start_age(GbeApp *app, const char *const *argv, const char *keys, bool secret, int in_fd,
+	  int out_fd, GbeChild *ret_child, GError **error)
 {
 	gbe_autofd int program_fd = -1;
 	gbe_autofd int keys_fd = -1;
@@ -54,7 +54,7 @@ is_damage(const char *said)
 
 /* Waits until the child has ended; the first line of its output is the reason. */
 static bool
-wait_for(GbeChild *child, const char *what, GError **error)
+wait_for_age(GbeChild *child, const char *what, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 	char said[SAID_MAX + 1] = "";
@@ -69,15 +69,6 @@ wait_for(GbeChild *child, const char *what, GError **error)
 			 "%s: %s", what, *valid != '\0' ? valid : local->message);
 }
 
-/* The reader of a pipe may be gone: that must be an error, and not kill this process. */
-static void
-ignore_pipes(struct sigaction *ret_before)
-{
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-	(void)sigaction(SIGPIPE, &ignore, ret_before);
-}
-
 typedef struct {
 	int fd;
 	GbeArchivePut watch;
@@ -86,7 +77,7 @@ typedef struct {
 } Feed;
 
 static bool
-feed(const void *bytes, gsize size, gpointer data, GError **error)
+feed_age(const void *bytes, gsize size, gpointer data, GError **error)
 {
 	Feed *to = data;
 
@@ -112,7 +103,7 @@ gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char 
 	g_autoptr(GError) local = NULL, ended = NULL;
 	gbe_autofd int read_fd = -1;
 	gbe_autofd int write_fd = -1;
-	struct sigaction before;
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
 	Feed to = {.watch = watch, .data = data};
 	int fds[2];
 	bool fed;
@@ -121,16 +112,17 @@ gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char 
 		return gbe_throw_errno(error, errno, "make a pipe");
 	read_fd = fds[0];
 	to.fd = write_fd = fds[1];
-	if (!start(app, argv, recipients, false, read_fd, out_fd, &child, error))
+	if (!start_age(app, argv, recipients, false, read_fd, out_fd, &child, error))
 		return false;
 	gbe_close_fd(&read_fd);
-	ignore_pipes(&before);
-	fed = gbe_archive_gzip(in_fd, what, feed, &to, &local);
+	/* The reader of a pipe may be gone: that must be an error, and not kill this process. */
+	(void)sigaction(SIGPIPE, &ignore, &before);
+	fed = gbe_archive_gzip(in_fd, what, feed_age, &to, &local);
 	(void)sigaction(SIGPIPE, &before, NULL);
 	gbe_close_fd(&write_fd);
 	if (!fed && !to.refused)
 		return gbe_pass(error, &local);
-	if (wait_for(&child, what, &ended))
+	if (wait_for_age(&child, what, &ended))
 		return fed || gbe_throw(error, GBE_ERROR_FAILED, "%s", local->message);
 	gbe_rethrow(&ended, GBE_ERROR_FAILED);
 	g_propagate_prefixed_error(error, g_steal_pointer(&ended), "encrypt to %s: ", recipients);
@@ -166,7 +158,7 @@ gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, 
 		return gbe_throw_errno(error, errno, "make a pipe");
 	read_fd = fds[0];
 	write_fd = fds[1];
-	if (!start(app, argv, identity, true, in_fd, write_fd, &child, error))
+	if (!start_age(app, argv, identity, true, in_fd, write_fd, &child, error))
 		return false;
 	gbe_close_fd(&write_fd);
 	done = use(read_fd, data, &local);
@@ -174,7 +166,7 @@ gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what, 
 		!has_more(read_fd);
 	/* A write into the closed pipe ends the child: then the reader's error is the reason. */
 	gbe_close_fd(&read_fd);
-	if (wait_for(&child, what, &ended) && done)
+	if (wait_for_age(&child, what, &ended) && done)
 		return true;
 	if (ended != NULL && (done || early || strstr(ended->message, "age: error") != NULL))
 		return gbe_pass(error, &ended);

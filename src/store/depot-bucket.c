@@ -8,7 +8,6 @@
 #include "app/device/endpoint.h"
 #include "app/device/key-file.h"
 #include "base/fault.h"
-#include "core/json/parse.h"
 #include "core/snapshot/name.h"
 #include "store/bucket/bucket.h"
 
@@ -31,7 +30,7 @@ bucket_of(const GbeDepot *depot)
 }
 
 static void
-count(GbeDepot *depot)
+count_cost(GbeDepot *depot)
 {
 	const GbeBucketCost *cost = gbe_bucket_cost(bucket_of(depot));
 
@@ -52,6 +51,7 @@ pass_progress(gsize size, gpointer data)
 typedef struct {
 	GbeDepotEach each;
 	gpointer data;
+	bool entries; /* of the whole store: other names are passed on as such */
 } Listing;
 
 static bool
@@ -63,42 +63,25 @@ take_listed(const char *path, guint64 size, gpointer data, GError **error)
 	    slash != NULL ? g_strndup(path, (gsize)(slash - path)) : g_strdup(path);
 
 	/* An object of that name without a slash is no snapshot; nor is a deeper one part of it. */
-	if (slash == NULL || !gbe_snapshot_name_parse(entry, NULL))
+	if (listing->entries && (slash == NULL || !gbe_snapshot_name_parse(entry, NULL)))
 		return listing->each(entry, NULL, 0, listing->data, error);
-	return listing->each(entry, slash + 1, size, listing->data, error);
+	return slash == NULL || listing->each(entry, slash + 1, size, listing->data, error);
 }
 
 static bool
-list(GbeDepot *depot, GbeDepotEach each, gpointer data, GError **error)
+list_entries(GbeDepot *depot, GbeDepotEach each, gpointer data, GError **error)
 {
-	Listing listing = {each, data};
-	bool ok = gbe_bucket_list(bucket_of(depot), "", take_listed, &listing, error);
+	Listing listing = {each, data, true};
 
-	count(depot);
-	return ok;
-}
-
-static bool
-take_file(const char *path, guint64 size, gpointer data, GError **error)
-{
-	const Listing *listing = data;
-	const char *slash = strchr(path, '/');
-	g_autofree char *entry = NULL;
-
-	if (slash == NULL)
-		return true;
-	entry = g_strndup(path, (gsize)(slash - path));
-	return listing->each(entry, slash + 1, size, listing->data, error);
+	return gbe_bucket_list(bucket_of(depot), "", take_listed, &listing, error);
 }
 
 static bool
 list_files(GbeDepot *depot, const char *entry, GbeDepotEach each, gpointer data, GError **error)
 {
-	Listing listing = {each, data};
-	bool ok = gbe_bucket_list(bucket_of(depot), entry, take_file, &listing, error);
+	Listing listing = {each, data, false};
 
-	count(depot);
-	return ok;
+	return gbe_bucket_list(bucket_of(depot), entry, take_listed, &listing, error);
 }
 
 /* ---- read ---- */
@@ -106,10 +89,7 @@ list_files(GbeDepot *depot, const char *entry, GbeDepotEach each, gpointer data,
 static bool
 size_of(GbeDepot *depot, const char *path, guint64 *ret_size, GError **error)
 {
-	bool ok = gbe_bucket_head(bucket_of(depot), path, ret_size, error);
-
-	count(depot);
-	return ok;
+	return gbe_bucket_head(bucket_of(depot), path, ret_size, error);
 }
 
 typedef struct {
@@ -135,10 +115,8 @@ read_small(GbeDepot *depot, const char *path, gsize max, char **ret_bytes, gsize
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
 	Small small = {bytes, max, path};
-	bool ok = gbe_bucket_get(bucket_of(depot), path, max, take_small, &small, error);
 
-	count(depot);
-	if (!ok)
+	if (!gbe_bucket_get(bucket_of(depot), path, max, take_small, &small, error))
 		return false;
 	*ret_size = bytes->len;
 	g_byte_array_append(bytes, (const guint8 *)"", 1);
@@ -184,7 +162,7 @@ run_download(gpointer data)
 
 /* SIGPIPE is ignored meanwhile: a reader that has enough closes its end. */
 static bool
-use(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, GError **error)
+use_file(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, GError **error)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
 	Download download = {.bucket = bucket_of(depot), .path = path, .fd = -1};
@@ -211,7 +189,6 @@ use(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, GError
 	gbe_close_fd(&read_fd);
 	g_thread_join(thread);
 	(void)sigaction(SIGPIPE, &before, NULL);
-	count(depot);
 	if (download.error != NULL && !download.closed) {
 		g_propagate_error(error, download.error);
 		return false;
@@ -224,33 +201,17 @@ use(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, GError
 
 /* ---- write ---- */
 
-/* The record of an upload that can be resumed: {"upload": ID, "part_size": N, "parts": [ETAG, ...]}. */
-#define UPLOAD "upload"
-#define PART_SIZE "part_size"
-#define PARTS "parts"
-
 typedef struct {
 	GbeDepot *depot;
 	const char *path;
 	int fd;
 	guint64 size;
 	const GbeDepotResume *resume;
-	JsonObject *done;
-	GPtrArray *etags; /* NULL-terminated at the end */
-	char *id;
+	GbeTransfer *done; /* borrowed */
 } Upload;
 
-static void
-upload_clear(Upload *upload)
-{
-	g_clear_pointer(&upload->done, json_object_unref);
-	g_clear_pointer(&upload->etags, g_ptr_array_unref);
-	g_clear_pointer(&upload->id, g_free);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Upload, upload_clear)
-
 static bool
-save(const Upload *upload, GError **error)
+save_upload(const Upload *upload, GError **error)
 {
 	const GbeDepotResume *resume = upload->resume;
 
@@ -258,109 +219,92 @@ save(const Upload *upload, GError **error)
 }
 
 static bool
-begin(Upload *upload, bool anew, GError **error)
+begin_upload(Upload *upload, bool again, GError **error)
 {
-	const char *id = gbe_json_string(upload->done, UPLOAD, NULL);
-	JsonArray *parts = gbe_json_array(upload->done, PARTS);
+	GbeTransfer *done = upload->done;
+	char *id = NULL;
 
-	g_ptr_array_set_size(upload->etags, 0);
-	g_clear_pointer(&upload->id, g_free);
-	if (id != NULL && !anew &&
-	    gbe_json_int(upload->done, PART_SIZE, 0) == (gint64)GBE_BUCKET_PART) {
-		upload->id = g_strdup(id);
-		for (guint i = 0; parts != NULL && i < json_array_get_length(parts); i++)
-			g_ptr_array_add(upload->etags,
-					g_strdup(json_array_get_string_element(parts, i)));
-		return true;
+	if (done->upload == NULL || again || done->part_size != (gint64)GBE_BUCKET_PART) {
+		if (!gbe_bucket_upload_begin(bucket_of(upload->depot), upload->path, &id, error))
+			return false;
+		g_free(done->upload);
+		done->upload = id;
+		done->part_size = (gint64)GBE_BUCKET_PART;
+		g_clear_pointer(&done->parts, g_ptr_array_unref);
 	}
-	if (!gbe_bucket_upload_begin(bucket_of(upload->depot), upload->path, &upload->id, error))
-		return false;
-	gbe_json_set_string(upload->done, UPLOAD, upload->id);
-	json_object_set_int_member(upload->done, PART_SIZE, (gint64)GBE_BUCKET_PART);
-	json_object_set_array_member(upload->done, PARTS, json_array_new());
-	return save(upload, error);
+	if (done->parts == NULL)
+		done->parts = g_ptr_array_new_with_free_func(g_free);
+	return id == NULL || save_upload(upload, error);
 }
 
 static bool
 send_parts(Upload *upload, GError **error)
 {
-	for (guint64 at = upload->etags->len * GBE_BUCKET_PART; at < upload->size;
-	     at += GBE_BUCKET_PART) {
+	GPtrArray *parts = upload->done->parts;
+	const char *id = upload->done->upload;
+	bool ok;
+
+	for (guint64 at = parts->len * GBE_BUCKET_PART; at < upload->size; at += GBE_BUCKET_PART) {
 		char *etag = NULL;
 
-		if (!gbe_bucket_upload_part(bucket_of(upload->depot), upload->path, upload->id,
-					    upload->etags->len + 1, upload->fd, at,
+		if (!gbe_bucket_upload_part(bucket_of(upload->depot), upload->path, id,
+					    parts->len + 1, upload->fd, at,
 					    MIN(GBE_BUCKET_PART, upload->size - at), &etag, error))
 			return false;
-		g_ptr_array_add(upload->etags, etag);
-		json_array_add_string_element(gbe_json_array(upload->done, PARTS), etag);
-		if (GBE_FAULT("store-part-sent", error) || !save(upload, error))
+		g_ptr_array_add(parts, etag);
+		if (GBE_FAULT("store-part-sent", error) || !save_upload(upload, error))
 			return false;
 	}
-	g_ptr_array_add(upload->etags, NULL);
-	return gbe_bucket_upload_end(bucket_of(upload->depot), upload->path, upload->id,
-				     (char *const *)upload->etags->pdata, error);
-}
-
-/* The upload has come to its end, and this device has not learnt it: the answer was lost, or the power. */
-static bool
-has_ended(const Upload *upload)
-{
-	guint64 parts = (upload->size + GBE_BUCKET_PART - 1) / GBE_BUCKET_PART, there = 0;
-	JsonArray *sent = gbe_json_array(upload->done, PARTS);
-
-	return sent != NULL && json_array_get_length(sent) == parts &&
-	       gbe_bucket_head(bucket_of(upload->depot), upload->path, &there, NULL) &&
-	       there == upload->size;
+	g_ptr_array_add(parts, NULL);
+	ok = gbe_bucket_upload_end(bucket_of(upload->depot), upload->path, id,
+				   (char *const *)parts->pdata, error);
+	g_ptr_array_set_size(parts, (gint)parts->len - 1);
+	return ok;
 }
 
 /* A server that has forgotten the upload, or a part of it, gets the whole once more, and only once. */
 static bool
 put_in_parts(Upload *upload, GError **error)
 {
+	const GbeTransfer *done = upload->done;
+	guint64 count = (upload->size + GBE_BUCKET_PART - 1) / GBE_BUCKET_PART, there = 0;
 	g_autoptr(GError) local = NULL;
-	bool resumed = gbe_json_string(upload->done, UPLOAD, NULL) != NULL;
+	bool resumed = done->upload != NULL;
 
 	if (upload->size > GBE_BUCKET_PART * GBE_BUCKET_PARTS_MAX)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s is larger than %d parts of %d MiB, which a bucket takes at "
 				 "most",
 				 upload->path, GBE_BUCKET_PARTS_MAX, (int)(GBE_BUCKET_PART >> 20));
-	if (begin(upload, false, &local) && send_parts(upload, &local))
+	if (begin_upload(upload, false, &local) && send_parts(upload, &local))
 		return true;
-	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) && has_ended(upload))
-		return true;
-	if (!resumed || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 		return gbe_pass(error, &local);
-	return begin(upload, true, error) && send_parts(upload, error);
+	/* The upload has come to its end, and this device has not learnt it: the answer was lost, or the power. */
+	if (done->parts != NULL && done->parts->len == count &&
+	    gbe_bucket_head(bucket_of(upload->depot), upload->path, &there, NULL) &&
+	    there == upload->size)
+		return true;
+	if (!resumed)
+		return gbe_pass(error, &local);
+	return begin_upload(upload, true, error) && send_parts(upload, error);
 }
 
 static bool
-put(GbeDepot *depot, const char *path, int fd, guint64 size, const GbeDepotResume *resume,
-    GError **error)
+put_file(GbeDepot *depot, const char *path, int fd, guint64 size, const GbeDepotResume *resume,
+	 GError **error)
 {
-	g_auto(Upload) upload = {.depot = depot,
-				 .path = path,
-				 .fd = fd,
-				 .size = size,
-				 .resume = resume,
-				 .done = resume != NULL ? json_object_ref(resume->done)
-							: json_object_new(),
-				 .etags = g_ptr_array_new_with_free_func(g_free)};
-	bool ok = size <= GBE_BUCKET_PART ? gbe_bucket_put(bucket_of(depot), path, fd, size, error)
-					  : put_in_parts(&upload, error);
+	g_auto(GbeTransfer) none = {0};
+	Upload upload = {depot, path, fd, size, resume, resume != NULL ? resume->done : &none};
 
-	count(depot);
-	return ok;
+	return size <= GBE_BUCKET_PART ? gbe_bucket_put(bucket_of(depot), path, fd, size, error)
+				       : put_in_parts(&upload, error);
 }
 
 static bool
-unpublish(GbeDepot *depot, const char *path, GError **error)
+remove_file(GbeDepot *depot, const char *path, GError **error)
 {
-	bool ok = gbe_bucket_remove(bucket_of(depot), path, error);
-
-	count(depot);
-	return ok;
+	return gbe_bucket_remove(bucket_of(depot), path, error);
 }
 
 static bool
@@ -373,7 +317,7 @@ remove_entry(GbeDepot *depot, const char *entry, GError **error)
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autofree char *path = g_build_filename(entry, files[i], NULL);
 
-		if (!unpublish(depot, path, error))
+		if (!remove_file(depot, path, error))
 			return false;
 	}
 	return true;
@@ -413,7 +357,6 @@ tidy(GbeDepot *depot, GError **error)
 	for (guint i = 0; ok && i < paths->len; i++)
 		ok = gbe_bucket_upload_abort(abandoned.bucket, paths->pdata[i], ids->pdata[i],
 					     error);
-	count(depot);
 	return ok;
 }
 
@@ -427,25 +370,28 @@ free_bucket(GbeDepot *depot)
 }
 
 static const GbeDepotKind kind = {
-    .list = list,
+    .list = list_entries,
     .size = size_of,
     .read = read_small,
-    .use = use,
-    .put = put,
-    .unpublish = unpublish,
-    .remove = unpublish,
+    .use = use_file,
+    .put = put_file,
+    .unpublish = remove_file,
+    .remove = remove_file,
     .files = list_files,
     .remove_entry = remove_entry,
     .tidy = tidy,
+    .count = count_cost,
     .free = free_bucket,
 };
 
 /* ---- the access key ---- */
 
 static bool
-read_key(GbeApp *app, GKeyFile *keys, GError **error)
+open_bucket(GbeApp *app, GbeBucketOptions *options, GbeBucket **ret_bucket, GError **error)
 {
 	const char *path = app->config->store.access_key_file;
+	g_autoptr(GKeyFile) keys = g_key_file_new();
+	g_autofree char *id = NULL, *secret = NULL, *token = NULL;
 	char bytes[GBE_KEY_FILE_MAX];
 	gsize size = 0;
 	bool ok;
@@ -460,26 +406,14 @@ read_key(GbeApp *app, GKeyFile *keys, GError **error)
 	}
 	ok = size > 0 && g_key_file_load_from_data(keys, bytes, size, G_KEY_FILE_NONE, NULL);
 	explicit_bzero(bytes, sizeof(bytes));
-	return ok || gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-			       "[store] access-key-file, or the credential in its place, is not "
-			       "in the format of ~/.aws/credentials");
-}
-
-static bool
-open_bucket(GbeApp *app, GbeBucketOptions *options, GbeBucket **ret_bucket, GError **error)
-{
-	g_autoptr(GKeyFile) keys = g_key_file_new();
-	g_autofree char *id = NULL, *secret = NULL, *token = NULL;
-	bool ok;
-
-	if (!read_key(app, keys, error))
-		return false;
-	id = g_key_file_get_string(keys, KEY_GROUP, "aws_access_key_id", NULL);
-	secret = g_key_file_get_string(keys, KEY_GROUP, "aws_secret_access_key", NULL);
-	token = g_key_file_get_string(keys, KEY_GROUP, "aws_session_token", NULL);
-	options->id = id;
-	options->secret = secret;
-	options->token = token;
+	if (!ok)
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+				 "[store] access-key-file, or the credential in its place, is not "
+				 "in the format of ~/.aws/credentials");
+	options->id = id = g_key_file_get_string(keys, KEY_GROUP, "aws_access_key_id", NULL);
+	options->secret = secret =
+	    g_key_file_get_string(keys, KEY_GROUP, "aws_secret_access_key", NULL);
+	options->token = token = g_key_file_get_string(keys, KEY_GROUP, "aws_session_token", NULL);
 	ok = id != NULL && secret != NULL
 		 ? gbe_bucket_open(options, ret_bucket, error)
 		 : gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
@@ -498,12 +432,15 @@ gbe_depot_open_bucket(GbeApp *app, const char *url, GbeDepot **ret_depot, GError
 {
 	g_autofree char *ca =
 	    app->config->store.ca != NULL ? gbe_app_real_path(app, app->config->store.ca) : NULL;
+	g_autofree Bucket *bucket = g_new0(Bucket, 1);
 	GbeBucketOptions options = {.url = url,
 				    .region = app->config->store.region,
 				    .ca = ca,
 				    .proxy = app->config->store.proxy,
-				    .rate = app->config->store.rate_limit};
-	g_autofree Bucket *bucket = g_new0(Bucket, 1);
+				    .rate = app->config->store.rate_limit,
+				    .deadline = app->store_deadline,
+				    .progress = pass_progress,
+				    .progress_data = &bucket->depot};
 
 	if (!open_bucket(app, &options, &bucket->bucket, error))
 		return gbe_prefix(error, "%s", url);
@@ -511,8 +448,6 @@ gbe_depot_open_bucket(GbeApp *app, const char *url, GbeDepot **ret_depot, GError
 				   .app = app,
 				   .shown = g_strdup(url),
 				   .identifier = g_strdup(url)};
-	gbe_bucket_watch(bucket->bucket, pass_progress, &bucket->depot);
-	gbe_bucket_limit(bucket->bucket, app->store_deadline);
 	*ret_depot = &g_steal_pointer(&bucket)->depot;
 	return true;
 }

@@ -121,7 +121,7 @@ read_small(GbeDepot *depot, const char *path, gsize max, char **ret_bytes, gsize
 }
 
 static bool
-use(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, GError **error)
+use_file(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, GError **error)
 {
 	gbe_autofd int fd = -1;
 	guint64 size;
@@ -130,42 +130,10 @@ use(GbeDepot *depot, const char *path, GbeDepotUse use_fd, gpointer data, GError
 }
 
 static bool
-make_entry(const GbeDepot *depot, const char *path, GError **error)
+copy_to_part(GbeDepot *depot, int fd, guint64 size, GbePart *part, GError **error)
 {
-	const char *slash = strchr(path, '/');
-	g_autofree char *entry = slash != NULL ? g_strndup(path, (gsize)(slash - path)) : NULL;
-
-	if (entry == NULL || mkdirat(fd_of(depot), entry, 0700) == 0)
-		return gbe_sync_dir(fd_of(depot), depot->shown, error);
-	return errno == EEXIST || gbe_throw_errno(error, errno, "make %s", entry);
-}
-
-/* Compares what is on the disk, and not in the kernel's cache. */
-static bool
-compare(int a_fd, int b_fd, guint64 size, const char *what, GError **error)
-{
-	guint8 a[65536], b[65536];
-	gsize a_got = 0, b_got = 0;
-
-	(void)posix_fadvise(b_fd, 0, 0, POSIX_FADV_DONTNEED);
-	for (guint64 at = 0; at < size; at += a_got) {
-		gsize want = MIN(sizeof(a), size - at);
-
-		if (!gbe_read_at(a_fd, a, want, at, &a_got, what, error) ||
-		    !gbe_read_at(b_fd, b, want, at, &b_got, what, error))
-			return false;
-		if (a_got != want || b_got != want || memcmp(a, b, want) != 0)
-			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-					 "what was read back is not what was written");
-	}
-	return true;
-}
-
-static bool
-copy(GbeDepot *depot, int fd, guint64 size, GbePart *part, GError **error)
-{
-	guint8 bytes[65536];
-	gsize got = 0;
+	guint8 bytes[65536], back[65536];
+	gsize got = 0, back_got = 0;
 
 	for (guint64 at = 0; at < size; at += got) {
 		gsize want = MIN(sizeof(bytes), size - at);
@@ -181,22 +149,44 @@ copy(GbeDepot *depot, int fd, guint64 size, GbePart *part, GError **error)
 		if (depot->progress != NULL && !depot->progress(got, depot->progress_data))
 			return gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
 	}
-	return gbe_sync_file(part->fd, part->name, error) &&
-	       compare(fd, part->fd, size, part->name, error);
+	if (!gbe_sync_file(part->fd, part->name, error))
+		return false;
+	/* Compares what is on the disk, and not in the kernel's cache. */
+	(void)posix_fadvise(part->fd, 0, 0, POSIX_FADV_DONTNEED);
+	for (guint64 at = 0; at < size; at += got) {
+		gsize want = MIN(sizeof(bytes), size - at);
+
+		if (!gbe_read_at(fd, bytes, want, at, &got, part->name, error) ||
+		    !gbe_read_at(part->fd, back, want, at, &back_got, part->name, error))
+			return false;
+		if (got != want || back_got != want || memcmp(bytes, back, want) != 0)
+			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+					 "what was read back is not what was written");
+	}
+	return true;
 }
 
-/* A share may be slow, but it keeps what it has: an interrupted copy begins anew. */
+/* A share may be slow, but it keeps what it has: an interrupted copy begins again. */
 static bool
-put(GbeDepot *depot, const char *path, int fd, guint64 size,
-    const GbeDepotResume *resume G_GNUC_UNUSED, GError **error)
+put_file(GbeDepot *depot, const char *path, int fd, guint64 size,
+	 const GbeDepotResume *resume G_GNUC_UNUSED, GError **error)
 {
+	const char *slash = strchr(path, '/');
+	g_autofree char *entry = slash != NULL ? g_strndup(path, (gsize)(slash - path)) : NULL;
 	gbe_autofd int entry_fd = -1;
 	g_auto(GbePart) part = {.fd = -1};
 	const char *file;
 
-	return make_entry(depot, path, error) && open_entry(depot, path, &entry_fd, &file, error) &&
-	       gbe_part_begin(entry_fd, file, true, &part, error) &&
-	       copy(depot, fd, size, &part, error) && gbe_part_publish(&part, error);
+	if (entry != NULL && mkdirat(fd_of(depot), entry, 0700) < 0) {
+		if (errno != EEXIST)
+			return gbe_throw_errno(error, errno, "make %s", entry);
+	} else if (!gbe_sync_dir(fd_of(depot), depot->shown, error)) {
+		return false;
+	}
+	if (!open_entry(depot, path, &entry_fd, &file, error) ||
+	    !gbe_part_begin(entry_fd, file, true, &part, error))
+		return false;
+	return copy_to_part(depot, fd, size, &part, error) && gbe_part_publish(&part, error);
 }
 
 static bool
@@ -255,8 +245,8 @@ static const GbeDepotKind kind = {
     .list = list_directory,
     .size = size_of,
     .read = read_small,
-    .use = use,
-    .put = put,
+    .use = use_file,
+    .put = put_file,
     .unpublish = unpublish,
     .remove = remove_file,
     .files = list_entry,
@@ -265,31 +255,16 @@ static const GbeDepotKind kind = {
     .free = free_directory,
 };
 
-/* With the disk or the share missing, its mount point would fill the disk that etcd writes to. */
-static bool
-check_mounted(const GbeDepot *depot, GError **error)
-{
-	g_auto(GbeOffsite) offsite = {0};
-
-	if (!gbe_app_open_state(depot->app, false, NULL) ||
-	    !gbe_history_load(depot->app, depot->identifier, &offsite, NULL))
-		return true;
-	return !offsite.elsewhere || gbe_depot_is_elsewhere(depot) ||
-	       gbe_throw(error, GBE_ERROR_NOT_FOUND,
-			 "the store %s was on a disk or a share of its own at the last push, and "
-			 "is not now; mount what has it",
-			 depot->shown);
-}
-
 bool
 gbe_depot_open_directory(GbeApp *app, const char *path, GbeDepot **ret_place, GError **error)
 {
 	g_autofree char *absolute =
 	    app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
 	g_autofree char *folded = g_canonicalize_filename(absolute, "/");
+	g_autoptr(GbeDepot) depot = NULL;
+	g_auto(GbeOffsite) offsite = {0};
 	g_autoptr(GError) local = NULL;
 	gbe_autofd int fd = -1;
-	Directory *directory;
 
 	if (!gbe_open_in_root(app->root_fd, absolute, O_RDONLY | O_DIRECTORY, &fd, &local)) {
 		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
@@ -299,16 +274,20 @@ gbe_depot_open_directory(GbeApp *app, const char *path, GbeDepot **ret_place, GE
 		return gbe_throw(error, GBE_ERROR_FAILED,
 				 "the store: %s; --store=DIR names another one", local->message);
 	}
-	directory = g_new0(Directory, 1);
-	directory->depot = (GbeDepot){.kind = &kind,
-				      .app = app,
-				      .shown = g_strdup(path),
-				      .identifier = gbe_path_to_text(folded)};
-	directory->fd = gbe_steal_fd(&fd);
-	if (!check_mounted(&directory->depot, error)) {
-		gbe_depot_free(&directory->depot);
-		return false;
-	}
-	*ret_place = &directory->depot;
+	depot = (GbeDepot *)g_new0(Directory, 1);
+	*depot = (GbeDepot){.kind = &kind,
+			    .app = app,
+			    .shown = g_strdup(path),
+			    .identifier = gbe_path_to_text(folded)};
+	((Directory *)depot)->fd = gbe_steal_fd(&fd);
+	/* With the disk or the share missing, its mount point would fill the disk that etcd writes to. */
+	if (gbe_app_open_state(app, false, NULL) &&
+	    gbe_history_load(app, depot->identifier, &offsite, NULL) && offsite.elsewhere &&
+	    !gbe_depot_is_elsewhere(depot))
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "the store %s was on a disk or a share of its own at the last "
+				 "push, and is not now; mount what has it",
+				 path);
+	*ret_place = g_steal_pointer(&depot);
 	return true;
 }

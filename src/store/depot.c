@@ -131,3 +131,10 @@ gbe_depot_tidy(GbeDepot *depot, GError **error)
 {
 	return depot->kind->tidy == NULL || depot->kind->tidy(depot, error);
 }
+
+void
+gbe_depot_count(GbeDepot *depot)
+{
+	if (depot->kind->count != NULL)
+		depot->kind->count(depot);
+}

@@ -7,8 +7,7 @@
 #pragma once
 
 #include "app/device/context.h"
-
-#include <json-glib/json-glib.h>
+#include "store/core/transfer.h"
 
 typedef struct GbeDepot GbeDepot;
 
@@ -19,9 +18,9 @@ typedef bool (*GbeDepotEach)(const char *entry, const char *file, guint64 size, 
 			     GError **error);
 typedef bool (*GbeDepotUse)(int fd, gpointer data, GError **error);
 
-/* A record of how far a file was transferred, so that a later process can go on. ->save makes it durable. */
+/* A record of how far a file was transferred, so that a later process can resume. ->save makes it durable. */
 typedef struct {
-	JsonObject *done;
+	GbeTransfer *done;
 	bool (*save)(gpointer data, GError **error);
 	gpointer data;
 } GbeDepotResume;
@@ -41,6 +40,7 @@ typedef struct {
 		      GError **error);
 	bool (*remove_entry)(GbeDepot *depot, const char *entry, GError **error);
 	bool (*tidy)(GbeDepot *depot, GError **error); /* or NULL */
+	void (*count)(GbeDepot *depot);		       /* or NULL */
 	int (*directory)(const GbeDepot *depot);       /* or NULL */
 	void (*free)(GbeDepot *depot);
 } GbeDepotKind;
@@ -52,7 +52,7 @@ struct GbeDepot {
 	char *identifier; /* absolute, and UTF-8 */
 	bool (*progress)(gsize size, gpointer data); /* false interrupts; may be NULL */
 	gpointer progress_data;
-	guint64 requests, sent; /* what its calls have cost */
+	guint64 requests, sent; /* what its calls have cost, as of gbe_depot_count() */
 };
 
 /* @directory NULL: the configured one, [store] directory or url. GBE_ERROR_USAGE: none is given; _NOT_FOUND: the
@@ -63,6 +63,8 @@ void gbe_depot_free(GbeDepot *depot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDepot, gbe_depot_free)
 /* The open directory, borrowed; -1: it is none. */
 int gbe_depot_directory(const GbeDepot *depot);
+/* Brings ->requests and ->sent up to date. */
+void gbe_depot_count(GbeDepot *depot);
 /* Is it a directory on another file system than the device's own? Also true where that cannot be told. */
 bool gbe_depot_is_elsewhere(const GbeDepot *depot);
 

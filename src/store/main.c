@@ -99,17 +99,6 @@ add_waiting(GbeCli *cli, GbeTable *table, JsonArray *array)
 	}
 }
 
-static void
-complain_of_missing(const GbeSnapshotStore *store, const char *missing)
-{
-	if (missing != NULL)
-		gbe_complain("this device has pushed or pulled %s, and none as new is here: "
-			     "somebody has removed it, or this is another store",
-			     missing);
-	if (store->foreign_more > 0)
-		gbe_print("... and %u more names that are no snapshots\n", store->foreign_more);
-}
-
 static bool
 list(GbeCli *cli, GError **error)
 {
@@ -145,7 +134,12 @@ list(GbeCli *cli, GError **error)
 		return true;
 	}
 	gbe_table_print(table);
-	complain_of_missing(store, missing);
+	if (missing != NULL)
+		gbe_complain("this device has pushed or pulled %s, and none as new is here: "
+			     "somebody has removed it, or this is another store",
+			     missing);
+	if (store->foreign_more > 0)
+		gbe_print("... and %u more names that are no snapshots\n", store->foreign_more);
 	return true;
 }
 
@@ -265,11 +259,11 @@ verify(GbeCli *cli, const char *name, GError **error)
 {
 	g_auto(GbeStoreProved) proved = {0};
 	g_autofree char *identity = identity_path(cli);
-	const GbeStoreProof options = {.store = arg_store,
-				       .name = name != NULL ? name : GBE_SNAPSHOT_LATEST,
-				       .identity = identity,
-				       .device = arg_device,
-				       .progress = gbe_progress_step};
+	const GbeStorePull options = {.store = arg_store,
+				      .name = name != NULL ? name : GBE_SNAPSHOT_LATEST,
+				      .identity = identity,
+				      .device = arg_device,
+				      .progress = gbe_progress_step};
 	bool ok;
 
 	gbe_progress_begin(cli, "read");
@@ -297,30 +291,24 @@ note_sent(const char *name, gpointer data)
 }
 
 static bool
-send_all(GbeCli *cli, JsonArray *sent, GError **error)
-{
-	g_autoptr(GbeDepot) depot = NULL;
-	guint64 done = 0;
-
-	if (!gbe_depot_open(cli->app, NULL, &depot, error))
-		return false;
-	depot->progress = report_sent;
-	depot->progress_data = &done;
-	return gbe_queue_send_all(cli->app, depot, note_sent, sent, error);
-}
-
-static bool
 send(GbeCli *cli, GError **error)
 {
 	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *sent = json_array_new();
+	g_autoptr(GbeDepot) depot = NULL;
+	guint64 done = 0;
 	bool ok;
 
 	json_object_set_array_member(object, "sent", sent);
 	if (arg_wait)
 		return gbe_queue_drain(cli->app, arg_seconds, error);
 	gbe_progress_begin(cli, "sent");
-	ok = send_all(cli, sent, error);
+	ok = gbe_depot_open(cli->app, NULL, &depot, error);
+	if (ok) {
+		depot->progress = report_sent;
+		depot->progress_data = &done;
+		ok = gbe_queue_send_all(cli->app, depot, note_sent, sent, error);
+	}
 	gbe_progress_end();
 	gbe_cli_changed(cli, json_array_get_length(sent) == 0);
 	if (cli->json && ok)

@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "app/snapshot/sidecar.h"
 #include "app/state/history.h"
 #include "base/sha256.h"
+#include "fs/open.h"
 #include "fs/part.h"
 #include "fs/reserve.h"
 #include "sys/systemd/events.h"
@@ -22,14 +24,108 @@ gbe_store_proved_clear(GbeStoreProved *proved)
 }
 
 typedef struct {
-	GbeApp *app;
-	const GbeStoreProof *options;
-	const GbeSnapshotStore *store;
-	const GbeStored *stored;
-	GbeOffsite offsite;
+	const GbeStorePull *options;
+	GbeSnapshotStore *store;
+	const GbeStored *stored; /* borrowed of ->store */
 	GbePart part;
-	GbeRoom room;
+	GbeRoom room;	   /* of the disk that has the part */
+	const char *where; /* the part's place, for messages */
 	guint64 done;
+} Reading;
+
+static void
+reading_clear(Reading *reading)
+{
+	gbe_part_clear(&reading->part);
+	g_clear_pointer(&reading->store, gbe_snapshot_store_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reading, reading_clear)
+
+static bool
+open_stored(GbeApp *app, Reading *reading, GError **error)
+{
+	const GbeStorePull *options = reading->options;
+
+	if (!gbe_snapshot_store_open(app, options->store, &reading->store, error))
+		return false;
+	if (options->identity != NULL)
+		reading->store->identity = options->identity;
+	reading->store->device = options->device;
+	return gbe_snapshot_store_pick(reading->store, options->name, &reading->stored, error);
+}
+
+static bool
+report_read(Reading *reading, gsize size, GError **error)
+{
+	const GbeStorePull *options = reading->options;
+
+	reading->done += size;
+	return options->progress == NULL ||
+	       options->progress(reading->done, 0, options->progress_data) ||
+	       gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
+}
+
+static bool
+take_piece(const void *bytes, gsize size, gpointer data, GError **error)
+{
+	Reading *reading = data;
+
+	return gbe_room_check(&reading->room, size, reading->where, error) &&
+	       gbe_part_write(&reading->part, bytes, size, error) &&
+	       report_read(reading, size, error);
+}
+
+static bool
+read_stored(GbeApp *app, Reading *reading, char **ret_sha256, GbeVerification **ret_verification,
+	    GError **error)
+{
+	return gbe_snapshot_store_read(reading->store, reading->stored, take_piece, reading,
+				       ret_sha256, error) &&
+	       gbe_snapshot_store_prove(app, reading->store, reading->stored, *ret_sha256, error) &&
+	       gbe_snapshot_prove(app, &reading->part, ret_verification, error);
+}
+
+/* ---- pull ---- */
+
+bool
+gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
+	       GbeVerification **ret_verification, GError **error)
+{
+	g_autofree char *absolute = app->below_root ? g_strdup(options->path)
+						    : g_canonicalize_filename(options->path, NULL);
+	g_autoptr(GbeVerification) verification = NULL;
+	g_autofree char *name = NULL, *sha256 = NULL;
+	gbe_autofd int dir_fd = -1;
+	g_auto(GbePart) seal = {.fd = -1};
+	g_auto(Reading) reading = {.options = options, .where = options->path, .part = {.fd = -1}};
+
+	if (!open_stored(app, &reading, error))
+		return false;
+	if (!gbe_open_parent_in_root(app->root_fd, absolute, &dir_fd, &name, error) ||
+	    !gbe_room_begin(dir_fd, &reading.room, error) ||
+	    !gbe_room_check(&reading.room, reading.stored->size, options->path, error))
+		return false;
+	if (!gbe_part_begin(dir_fd, name, false, &reading.part, error) ||
+	    !gbe_sidecar_begin(dir_fd, name, &seal, error))
+		return false;
+	if (!read_stored(app, &reading, &sha256, &verification, error))
+		return gbe_prefix(error, "%s", reading.store->depot->shown);
+	if (!gbe_sidecar_sign(app, &seal, sha256, error) ||
+	    !gbe_part_publish(&reading.part, error) || !gbe_sidecar_publish(&seal, error))
+		return gbe_prefix(error, "%s", options->path);
+	gbe_history_change(app, reading.store->depot->identifier, gbe_history_note_newest,
+			   reading.stored->name);
+	*ret_name = g_strdup(reading.stored->name);
+	*ret_verification = g_steal_pointer(&verification);
+	return true;
+}
+
+/* ---- prove ---- */
+
+typedef struct {
+	GbeApp *app;
+	Reading reading;
+	GbeOffsite offsite;
 	GbeSha256 sum;
 	GbeStoreProved proved;
 	const char *missing; /* the last push, where it is not among those that can be read; NULL */
@@ -38,55 +134,43 @@ typedef struct {
 static void
 prove_clear(Prove *prove)
 {
+	reading_clear(&prove->reading);
 	gbe_offsite_clear(&prove->offsite);
-	gbe_part_clear(&prove->part);
 	gbe_sha256_clear(&prove->sum);
 	gbe_store_proved_clear(&prove->proved);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Prove, prove_clear)
 
 static bool
-report(Prove *prove, gsize size, GError **error)
-{
-	const GbeStoreProof *options = prove->options;
-
-	prove->done += size;
-	return options->progress == NULL ||
-	       options->progress(prove->done, 0, options->progress_data) ||
-	       gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
-}
-
-static bool
-put(const void *bytes, gsize size, gpointer data, GError **error)
-{
-	Prove *prove = data;
-
-	return gbe_room_check(&prove->room, size, GBE_STATE_DIR, error) &&
-	       gbe_part_write(&prove->part, bytes, size, error) && report(prove, size, error);
-}
-
-static bool
 differs(const Prove *prove, const char *what, GError **error)
 {
 	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s in %s is not what was pushed: %s",
-			 prove->stored->name, prove->store->depot->shown, what);
+			 prove->reading.stored->name, prove->reading.store->depot->shown, what);
 }
 
 /* The record is of the last push alone. */
 static bool
 is_recorded(const Prove *prove)
 {
-	return g_strcmp0(prove->offsite.pushed, prove->stored->name) == 0;
+	return g_strcmp0(prove->offsite.pushed, prove->reading.stored->name) == 0;
 }
 
 static bool
-compare(Prove *prove, const char *sha256, GError **error)
+read_and_compare(Prove *prove, GError **error)
 {
-	const GbeDb *db = &prove->proved.verification->directory.db;
+	Reading *reading = &prove->reading;
 	const GbeOffsite *offsite = &prove->offsite;
+	g_autofree char *sha256 = NULL;
+	const GbeDb *db;
 
+	prove->proved.read = true;
+	if (!gbe_part_begin(prove->app->state_fd, TEMPORARY, true, &reading->part, error) ||
+	    !gbe_room_begin(reading->part.fd, &reading->room, error) ||
+	    !read_stored(prove->app, reading, &sha256, &prove->proved.verification, error))
+		return false;
 	if (!is_recorded(prove))
 		return true;
+	db = &prove->proved.verification->directory.db;
 	if (offsite->sha256 != NULL && !g_str_equal(offsite->sha256, sha256))
 		return differs(prove, "it is another database", error);
 	if (offsite->pushed_revision >= 0 && offsite->pushed_revision != db->revision)
@@ -98,21 +182,7 @@ compare(Prove *prove, const char *sha256, GError **error)
 }
 
 static bool
-read_all(Prove *prove, GError **error)
-{
-	g_autofree char *sha256 = NULL;
-
-	prove->proved.read = true;
-	return gbe_part_begin(prove->app->state_fd, TEMPORARY, true, &prove->part, error) &&
-	       gbe_room_begin(prove->part.fd, &prove->room, error) &&
-	       gbe_snapshot_store_read(prove->store, prove->stored, put, prove, &sha256, error) &&
-	       gbe_snapshot_store_prove(prove->app, prove->store, prove->stored, sha256, error) &&
-	       gbe_snapshot_prove(prove->app, &prove->part, &prove->proved.verification, error) &&
-	       compare(prove, sha256, error);
-}
-
-static bool
-sum_up(int fd, gpointer data, GError **error)
+sum_piece(int fd, gpointer data, GError **error)
 {
 	Prove *prove = data;
 	char bytes[65536];
@@ -120,13 +190,14 @@ sum_up(int fd, gpointer data, GError **error)
 
 	while ((n = read(fd, bytes, sizeof(bytes))) != 0) {
 		if (n < 0 && errno != EINTR)
-			return gbe_throw_errno(error, errno, "cannot read %s", prove->stored->name);
+			return gbe_throw_errno(error, errno, "cannot read %s",
+					       prove->reading.stored->name);
 		/* A server may send without end. */
-		if (n > 0 && prove->done + (guint64)n > prove->stored->size)
+		if (n > 0 && prove->reading.done + (guint64)n > prove->reading.stored->size)
 			return differs(prove, "it is longer", error);
 		if (n > 0) {
 			gbe_sha256_push(&prove->sum, bytes, (gsize)n);
-			if (!report(prove, (gsize)n, error))
+			if (!report_read(&prove->reading, (gsize)n, error))
 				return false;
 		}
 	}
@@ -136,7 +207,8 @@ sum_up(int fd, gpointer data, GError **error)
 static bool
 compare_bytes(Prove *prove, GError **error)
 {
-	g_autofree char *path = g_build_filename(prove->stored->name, GBE_SNAPSHOT_AGE, NULL);
+	g_autofree char *path =
+	    g_build_filename(prove->reading.stored->name, GBE_SNAPSHOT_AGE, NULL);
 	guint8 digest[GBE_SHA256_SIZE];
 	g_autofree char *text = NULL;
 
@@ -144,9 +216,9 @@ compare_bytes(Prove *prove, GError **error)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s in %s is encrypted, and this device did not push it last: "
 				 "--identity=FILE or [store] identity name what decrypts it",
-				 prove->stored->name, prove->store->depot->shown);
+				 prove->reading.stored->name, prove->reading.store->depot->shown);
 	gbe_sha256_init(&prove->sum);
-	if (!gbe_depot_use(prove->store->depot, path, sum_up, prove, error) ||
+	if (!gbe_depot_use(prove->reading.store->depot, path, sum_piece, prove, error) ||
 	    !gbe_sha256_end(&prove->sum, digest, error))
 		return false;
 	text = gbe_sha256_text(digest);
@@ -160,30 +232,17 @@ note_proved(GbeOffsite *offsite, gpointer data)
 	const Prove *prove = data;
 	const GbeVerification *verification = prove->proved.verification;
 
-	gbe_history_note_newest(offsite, prove->stored->name);
+	gbe_history_note_newest(offsite, prove->reading.stored->name);
 	g_free(offsite->proved);
-	offsite->proved = g_strdup(prove->stored->name);
+	offsite->proved = g_strdup(prove->reading.stored->name);
 	offsite->proved_at = g_get_real_time() / G_USEC_PER_SEC;
 	offsite->proved_revision =
 	    verification != NULL ? verification->directory.db.revision : offsite->pushed_revision;
 	/* An older one says nothing of a damaged newer one. */
-	if (gbe_history_is_newer(offsite->damaged, prove->stored->name))
+	if (gbe_history_is_newer(offsite->damaged, prove->reading.stored->name))
 		return;
 	g_clear_pointer(&offsite->damaged, g_free);
 	g_clear_pointer(&offsite->damaged_why, g_free);
-}
-
-/* An older one says nothing of what was pushed last. */
-static bool
-check_last(Prove *prove, GError **error)
-{
-	if (!g_str_equal(prove->options->name, GBE_SNAPSHOT_LATEST) ||
-	    !gbe_history_is_newer(prove->offsite.pushed, prove->stored->name))
-		return true;
-	prove->missing = prove->offsite.pushed;
-	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-			 "%s was pushed last, and the newest that can be read in %s is %s",
-			 prove->missing, prove->store->depot->shown, prove->stored->name);
 }
 
 typedef struct {
@@ -203,29 +262,36 @@ note_damaged(GbeOffsite *offsite, gpointer data)
 }
 
 bool
-gbe_store_prove(GbeApp *app, const GbeStoreProof *options, GbeStoreProved *ret_proved,
+gbe_store_prove(GbeApp *app, const GbeStorePull *options, GbeStoreProved *ret_proved,
 		GError **error)
 {
-	g_autoptr(GbeSnapshotStore) store = NULL;
 	g_autoptr(GError) local = NULL;
-	const GbeStored *stored = NULL;
-	g_auto(Prove) prove = {.app = app, .options = options, .part = {.fd = -1}};
+	g_auto(Prove) prove = {
+	    .app = app,
+	    .reading = {.options = options, .where = GBE_STATE_DIR, .part = {.fd = -1}}};
+	const GbeSnapshotStore *store;
+	const GbeStored *stored;
 	Damage damage;
+	bool ok;
 
-	if (!gbe_snapshot_store_open(app, options->store, &store, error) ||
-	    !gbe_app_open_state(app, true, error))
+	if (!open_stored(app, &prove.reading, error) || !gbe_app_open_state(app, true, error))
 		return false;
-	if (options->identity != NULL)
-		store->identity = options->identity;
-	store->device = options->device;
-	if (!gbe_snapshot_store_pick(store, options->name, &stored, error))
-		return false;
-	prove.store = store;
-	prove.stored = stored;
+	store = prove.reading.store;
+	stored = prove.reading.stored;
 	gbe_history_read(app, store->depot->identifier, &prove.offsite);
-	if (check_last(&prove, &local) &&
-	    (stored->encrypted && store->identity == NULL ? compare_bytes(&prove, &local)
-							  : read_all(&prove, &local))) {
+	/* An older one says nothing of what was pushed last. */
+	if (g_str_equal(options->name, GBE_SNAPSHOT_LATEST) &&
+	    gbe_history_is_newer(prove.offsite.pushed, stored->name)) {
+		prove.missing = prove.offsite.pushed;
+		ok = gbe_throw(&local, GBE_ERROR_VERIFY_FAILED,
+			       "%s was pushed last, and the newest that can be read in %s is %s",
+			       prove.missing, store->depot->shown, stored->name);
+	} else if (stored->encrypted && store->identity == NULL) {
+		ok = compare_bytes(&prove, &local);
+	} else {
+		ok = read_and_compare(&prove, &local);
+	}
+	if (ok) {
 		gbe_history_change(app, store->depot->identifier, note_proved, &prove);
 		prove.proved.name = g_strdup(stored->name);
 		*ret_proved = prove.proved;

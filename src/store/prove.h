@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Is a snapshot in the store what was pushed? It is read as a whole, decrypted where an identity is here, verified in
- * full, and compared with what was recorded at the push. Without an identity, the bytes in the store are compared. The
- * answer is recorded (app/state/history.h). Nothing in the store changes.
+ * Reading a snapshot back from the store: into a file (pull), or only to look whether it is what was pushed (prove). It is
+ * read as a whole, decrypted where an identity is here, verified in full, and compared with what was recorded at the
+ * push. The proof is recorded (app/state/history.h). Nothing in the store changes.
  */
 #pragma once
 
@@ -11,16 +11,22 @@
 typedef struct {
 	const char *store;    /* NULL: the configured one */
 	const char *name;     /* or GBE_SNAPSHOT_LATEST */
+	const char *path;     /* pull: must not exist */
 	const char *identity; /* absolute, without --root; NULL: [store] identity */
 	const char *device;   /* as in GbeSnapshotStore */
 	GbeStoreProgress progress;
 	gpointer progress_data;
-} GbeStoreProof;
+} GbeStorePull;
+
+/* The file appears at ->path after all of it was proved; *ret_verification is that of the file.
+ * GBE_ERROR_REFUSED: the latest snapshot is older than one that is known. */
+bool gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
+		    GbeVerification **ret_verification, GError **error) GBE_CHECKED;
 
 typedef struct {
 	char *name;
-	bool read;		       /* false: only its bytes were compared */
-	bool compared;		       /* with what was recorded when it was pushed */
+	bool read;     /* false: only its bytes were compared, without an identity */
+	bool compared; /* with what was recorded when it was pushed */
 	GbeVerification *verification; /* where it was read; else NULL */
 } GbeStoreProved;
 
@@ -29,5 +35,5 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeStoreProved, gbe_store_proved_clear)
 
 /* GBE_ERROR_VERIFY_FAILED: it is damaged, or is not what was pushed; that is recorded, too. _REFUSED: it is encrypted,
  * no identity is here, and its bytes are not known. */
-bool gbe_store_prove(GbeApp *app, const GbeStoreProof *options, GbeStoreProved *ret_proved,
+bool gbe_store_prove(GbeApp *app, const GbeStorePull *options, GbeStoreProved *ret_proved,
 		     GError **error) GBE_CHECKED;

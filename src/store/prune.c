@@ -9,44 +9,6 @@
 #define HOURLY 168
 #define DAILY 730
 
-/* With [store] key, only what a holder of it has pushed counts and goes: else somebody who can write to the store, and not
- * remove from it, would have this device remove its own. */
-static GPtrArray *
-complete_ones(const GbeSnapshotStore *store)
-{
-	bool any = store->app->config->store.key == NULL;
-	GPtrArray *complete = g_ptr_array_new();
-
-	for (guint i = 0; i < store->stored->len; i++) {
-		GbeStored *stored = store->stored->pdata[i];
-
-		if (stored->state == GBE_STORED_COMPLETE && !stored->holds_something &&
-		    (any || stored->has_hmac))
-			g_ptr_array_add(complete, stored);
-	}
-	return complete;
-}
-
-static GbePeriodPoint *
-decide(const GbeConfig *config, const GPtrArray *complete)
-{
-	guint hourly = config->store.hourly, daily = config->store.daily;
-	GbePeriodPoint *points = g_new0(GbePeriodPoint, complete->len + 1);
-
-	for (guint i = 0; i < complete->len; i++) {
-		const GbeStored *stored = complete->pdata[i];
-
-		points[i].time = stored->when.time;
-		points[i].undated = stored->when.undated;
-	}
-	if (hourly == 0 && daily == 0) {
-		hourly = HOURLY;
-		daily = DAILY;
-	}
-	gbe_retention_periods(points, complete->len, hourly, daily);
-	return points;
-}
-
 /* Finds the newest sound snapshot among those that stay. */
 static bool
 check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePeriodPoint *points,
@@ -73,30 +35,23 @@ check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbeP
 			 store->depot->shown);
 }
 
-/* Without its meta file, an entry is no snapshot for any tool; what is left then, the next prune removes. */
 static bool
-remove_one(const GbeSnapshotStore *store, const char *name, GError **error)
-{
-	g_autofree char *meta = g_build_filename(name, GBE_SNAPSHOT_META, NULL);
-
-	return gbe_depot_unpublish(store->depot, meta, error) &&
-	       !GBE_FAULT("store-unpublished", error) &&
-	       gbe_depot_remove_entry(store->depot, name, error);
-}
-
-static bool
-prune(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePeriodPoint *points,
-      bool dry_run, GPtrArray *removed, GError **error)
+remove_all(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePeriodPoint *points,
+	   bool dry_run, GPtrArray *removed, GError **error)
 {
 	for (guint i = 0; i < complete->len; i++) {
 		const GbeStored *stored = complete->pdata[i];
+		g_autofree char *meta = g_build_filename(stored->name, GBE_SNAPSHOT_META, NULL);
 		GbeByHandRemoval *removal;
 
 		if (points[i].keep)
 			continue;
 		if (removed->len == 0 && !check_floor(store, complete, points, error))
 			return false;
-		if (!dry_run && !remove_one(store, stored->name, error))
+		/* Without its meta file, an entry is no snapshot for any tool; the next prune removes what is left then. */
+		if (!dry_run && (!gbe_depot_unpublish(store->depot, meta, error) ||
+				 GBE_FAULT("store-unpublished", error) ||
+				 !gbe_depot_remove_entry(store->depot, stored->name, error)))
 			return gbe_prefix(error, "%s", store->depot->shown);
 		removal = g_new0(GbeByHandRemoval, 1);
 		removal->name = g_strdup(stored->name);
@@ -112,15 +67,32 @@ gbe_store_prune(GbeApp *app, const char *directory, bool dry_run, GPtrArray **re
 {
 	g_autoptr(GPtrArray) removed = g_ptr_array_new_with_free_func(gbe_by_hand_removal_free);
 	g_autoptr(GbeSnapshotStore) store = NULL;
-	g_autoptr(GPtrArray) complete = NULL;
+	g_autoptr(GPtrArray) complete = g_ptr_array_new();
 	g_autofree GbePeriodPoint *points = NULL;
+	guint hourly = app->config->store.hourly, daily = app->config->store.daily;
 
 	if (!gbe_snapshot_store_open(app, directory, &store, error) ||
 	    !gbe_snapshot_store_look(store, error))
 		return false;
-	complete = complete_ones(store);
-	points = decide(app->config, complete);
-	if (!prune(store, complete, points, dry_run, removed, error) ||
+	points = g_new0(GbePeriodPoint, store->stored->len + 1);
+	for (guint i = 0; i < store->stored->len; i++) {
+		GbeStored *stored = store->stored->pdata[i];
+
+		/* With [store] key, only snapshots that a holder of it has pushed count and go. A person who can write
+		 * to the store, but not remove from it, could else have this device remove its own. */
+		if (stored->state != GBE_STORED_COMPLETE || stored->holds_something ||
+		    (app->config->store.key != NULL && !stored->has_hmac))
+			continue;
+		points[complete->len].time = stored->when.time;
+		points[complete->len].undated = stored->when.undated;
+		g_ptr_array_add(complete, stored);
+	}
+	if (hourly == 0 && daily == 0) {
+		hourly = HOURLY;
+		daily = DAILY;
+	}
+	gbe_retention_periods(points, complete->len, hourly, daily);
+	if (!remove_all(store, complete, points, dry_run, removed, error) ||
 	    (!dry_run && !gbe_snapshot_store_sweep(store, error)))
 		return false;
 	*ret_removed = g_steal_pointer(&removed);

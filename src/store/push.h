@@ -2,7 +2,6 @@
 /*
  * A push: a snapshot is made, proved, and stored. Into a directory, it is written where it belongs. For a bucket,
  * and for one that a timer asks for, it goes into the queue first (store/queue.h), from where it is sent.
- * Implemented in push.c, entry.c.
  */
 #pragma once
 
@@ -42,7 +41,7 @@ bool gbe_store_push(GbeApp *app, const GbeStorePush *options, GbeStorePushed *re
  *   2  <name>/etcd.backup.gz.part, synced, read back       nothing: swept by the next push or prune
  *   3  <name>/_etcd_backup.meta.part                       the same; with [store] key before it
  *      _etcd_backup.hmac, the keyed digest of name, meta file and database, and
- *      _etcd_backup.device (store/device.h); with @note, the record of a waiting one before
+ *      _etcd_backup.device, the name of this device; with @note, the record of a waiting one before
  *      all of them (store/queue.h)
  *   4  rename of 2 to etcd.backup.gz, sync                 the same: other tools look for the meta file
  *   5  sync of 3, rename to _etcd_backup.meta, sync        the snapshot */

@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Snapshots that wait to be sent, in the state directory: a store of the same layout, where each entry also has a
- * record of how far it was sent. The newest goes first, and only the newest [store] queue-keep are kept. Implemented in
- * queue.c, send.c, wait.c.
+ * record of how far it was sent (store/core/transfer.h). The newest goes first, and only the newest [store] queue-keep
+ * are kept.
  */
 #pragma once
 
 #include "store/push.h"
 
-/* Opens the queue, and makes it; under the lock "store" it is swept, too. */
-bool gbe_queue_open(GbeApp *app, GbeSnapshotStore **ret_queue, GError **error) GBE_CHECKED;
-/* In the record of one that waits: the store answered, and did not take it, or it is damaged. */
-#define GBE_QUEUE_REFUSED "refused"
-/* So many wait. Damaged ones count, too: until somebody sees to them, or newer ones take their place. */
-guint gbe_queue_count(const GbeSnapshotStore *queue);
-/* Takes one out of the queue. A power cut leaves it there, or an unfinished one, which is swept. */
-bool gbe_queue_remove(const GbeSnapshotStore *queue, const char *name, GError **error) GBE_CHECKED;
 /* Puts one into the queue, and drops the oldest beyond [store] queue-keep. @identifier: of the configured depot;
- * @there: it may be asked. */
+ * @there: it may be asked. The caller holds the lock "store". */
 bool gbe_queue_add(GbeApp *app, const char *identifier, bool there, const GbeStorePush *options,
 		   GbeStorePushed *ret_pushed, GError **error) GBE_CHECKED;
-/* True: etcd has nothing that was not pushed, or does not wait already; one that was refused does not count. Costs the store one question. @depot NULL: the
- * store is not there. */
+/* True: etcd has nothing that was not pushed, or does not wait already; a refused snapshot does not count. Costs the
+ * store one question. @depot NULL: the store is missing. */
 bool gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot);
 
 /* Sends @name, and then takes it out of the queue. No error where it does not wait. GBE_ERROR_BUSY: another process
@@ -35,11 +27,11 @@ bool gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot);
  *                                                          recognised there
  *   4  it is gone from the queue                           the record of the store may lack it
  *
- * Within step 1 the parts that the server has are recorded, and the next one to send goes on with the others. A failure
- * stays in the snapshot's record, with the reason, until it is sent or fails for another one. */
+ * Within step 1 the parts that the server has are recorded, and the next sender sends the others. A failure
+ * stays in the snapshot's record, with the reason, until it is sent or fails for another reason. */
 bool gbe_queue_send(GbeApp *app, GbeDepot *depot, const char *name, GError **error) GBE_CHECKED;
 /* Sends each snapshot that waits, once, the newest first, and what comes meanwhile; calls @sent for each that was sent.
- * One that the store refuses, or that is damaged, is kept, and the others are sent all the same. True: nothing waits.
+ * A snapshot that the store refuses, or that is damaged, is kept, and the others are still sent. True: nothing waits.
  * An error: of the newest that was refused; or the store cannot be asked, and the others were not tried. */
 typedef void (*GbeQueueSent)(const char *name, gpointer data);
 bool gbe_queue_send_all(GbeApp *app, GbeDepot *depot, GbeQueueSent sent, gpointer data,

@@ -5,11 +5,14 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 
 #include "app/backups/keys.h"
 #include "app/state/history.h"
+#include "etcd/db/snapshot-file.h"
 #include "fs/open.h"
 #include "fs/part.h"
+#include "fs/write.h"
 
 #define DATA_PART GBE_SNAPSHOT_DATA GBE_PART_SUFFIX
 #define META_PART GBE_SNAPSHOT_META GBE_PART_SUFFIX
@@ -20,8 +23,8 @@
 #define FOREIGN_MAX 1000
 /* Hourly snapshots of five years. */
 #define STORED_MAX 50000U
-/* A longer file is not a digest and the end of its line. */
-#define SEAL_MAX 256
+/* In the state directory. */
+#define DEVICE_FILE "device"
 
 static const char *const states[] = {
     [GBE_STORED_COMPLETE] = "complete",	    [GBE_STORED_UNFINISHED] = "unfinished",
@@ -85,39 +88,30 @@ look_at_file(GbeStored *stored, const char *name, guint64 size)
 	}
 }
 
-static GbeStored *
-find_or_add(GbeSnapshotStore *store, const char *entry, bool foreign)
-{
-	GbeStored *last =
-	    store->stored->len > 0 ? store->stored->pdata[store->stored->len - 1] : NULL;
-
-	if (last != NULL && g_str_equal(last->name, entry))
-		return last;
-	last = g_new0(GbeStored, 1);
-	last->name = g_strdup(entry);
-	if (foreign || !gbe_snapshot_name_parse(entry, &last->when))
-		last->state = GBE_STORED_FOREIGN;
-	g_ptr_array_add(store->stored, last);
-	return last;
-}
-
 static bool
 take_listed(const char *entry, const char *file, guint64 size, gpointer data, GError **error)
 {
 	GbeSnapshotStore *store = data;
+	GPtrArray *all = store->stored;
 	GbeStored *stored;
 
-	if (file == NULL &&
-	    (store->stored->len >= FOREIGN_MAX || strlen(entry) > GBE_SNAPSHOT_NAME_MAX)) {
+	if (file == NULL && (all->len >= FOREIGN_MAX || strlen(entry) > GBE_SNAPSHOT_NAME_MAX)) {
 		store->foreign_more++;
 		return true;
 	}
-	if (store->stored->len > STORED_MAX)
+	if (all->len > STORED_MAX)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "more than %u snapshots are there: give each device a prefix of "
 				 "its own",
 				 STORED_MAX);
-	stored = find_or_add(store, entry, file == NULL);
+	stored = all->len > 0 ? all->pdata[all->len - 1] : NULL;
+	if (stored == NULL || !g_str_equal(stored->name, entry)) {
+		stored = g_new0(GbeStored, 1);
+		stored->name = g_strdup(entry);
+		if (file == NULL || !gbe_snapshot_name_parse(entry, &stored->when))
+			stored->state = GBE_STORED_FOREIGN;
+		g_ptr_array_add(all, stored);
+	}
 	if (stored->state == GBE_STORED_FOREIGN || file == NULL)
 		return true;
 	if (*file != '\0')
@@ -125,32 +119,6 @@ take_listed(const char *entry, const char *file, guint64 size, gpointer data, GE
 	else if (size == GBE_DEPOT_ODD)
 		stored->why = g_strdup("its directory cannot be read");
 	return true;
-}
-
-static void
-settle(GbeStored *stored)
-{
-	const char *why = NULL;
-
-	if (stored->state == GBE_STORED_FOREIGN)
-		return;
-	stored->encrypted = !stored->has_data && stored->has_age;
-	if (stored->encrypted)
-		stored->size = stored->age_size;
-	if (stored->why != NULL || !stored->has_meta) {
-		stored->state = stored->why != NULL ? GBE_STORED_UNREADABLE : GBE_STORED_UNFINISHED;
-		return;
-	}
-	if (!stored->has_data && !stored->has_age)
-		why = GBE_SNAPSHOT_DATA " is missing";
-	else if (stored->size == 0)
-		why = GBE_SNAPSHOT_DATA " is empty";
-	else if (stored->size == GBE_DEPOT_ODD)
-		why = GBE_SNAPSHOT_DATA " is not a regular file";
-	if (why == NULL)
-		return;
-	stored->state = GBE_STORED_UNREADABLE;
-	stored->why = g_strdup(why);
 }
 
 static int
@@ -189,8 +157,25 @@ gbe_snapshot_store_open(GbeApp *app, const char *directory, GbeSnapshotStore **r
 		return false;
 	if (!gbe_depot_list(store->depot, take_listed, store, error))
 		return gbe_prefix(error, "%s", store->depot->shown);
-	for (guint i = 0; i < store->stored->len; i++)
-		settle(store->stored->pdata[i]);
+	for (guint i = 0; i < store->stored->len; i++) {
+		GbeStored *stored = store->stored->pdata[i];
+
+		if (stored->state == GBE_STORED_FOREIGN)
+			continue;
+		stored->encrypted = !stored->has_data && stored->has_age;
+		if (stored->encrypted)
+			stored->size = stored->age_size;
+		if (stored->why == NULL && !stored->has_meta)
+			stored->state = GBE_STORED_UNFINISHED;
+		else if (stored->why == NULL && !stored->has_data && !stored->has_age)
+			stored->why = g_strdup(GBE_SNAPSHOT_DATA " is missing");
+		else if (stored->why == NULL && stored->size == 0)
+			stored->why = g_strdup(GBE_SNAPSHOT_DATA " is empty");
+		else if (stored->why == NULL && stored->size == GBE_DEPOT_ODD)
+			stored->why = g_strdup(GBE_SNAPSHOT_DATA " is not a regular file");
+		if (stored->why != NULL)
+			stored->state = GBE_STORED_UNREADABLE;
+	}
 	g_ptr_array_sort(store->stored, oldest_first);
 	*ret_store = g_steal_pointer(&store);
 	return true;
@@ -206,54 +191,35 @@ is_of_the_server(const GError *error)
 }
 
 static bool
-read_meta(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
+look_at_stored(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
 {
-	g_autofree char *path = g_build_filename(stored->name, GBE_SNAPSHOT_META, NULL);
+	g_autofree char *meta = g_build_filename(stored->name, GBE_SNAPSHOT_META, NULL);
+	g_autofree char *seal = g_build_filename(stored->name, GBE_SNAPSHOT_SEAL, NULL);
+	g_autoptr(GError) local = NULL;
 	g_autofree char *bytes = NULL;
 	gsize size = 0;
 
-	if (!gbe_depot_read(store->depot, path, GBE_SNAPSHOT_META_MAX, &bytes, &size, error))
-		return false;
-	stored->meta_sha256 =
-	    g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
-	return gbe_snapshot_meta_parse(bytes, size, &stored->meta, error);
-}
-
-/* A digest that cannot be read proves nothing. */
-static bool
-read_hmac(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
-{
-	g_autofree char *path = g_build_filename(stored->name, GBE_SNAPSHOT_SEAL, NULL);
-	g_autoptr(GError) local = NULL;
-	gsize size = 0;
-
-	if (gbe_depot_read(store->depot, path, SEAL_MAX, &stored->hmac, &size, &local)) {
-		g_strchomp(stored->hmac);
-		return true;
-	}
-	return !is_of_the_server(local) || gbe_pass(error, &local);
-}
-
-static bool
-look(const GbeSnapshotStore *store, GbeStored *stored, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
 	if (stored->looked || stored->state != GBE_STORED_COMPLETE)
 		return true;
-	if (!read_meta(store, stored, &local)) {
-		if (is_of_the_server(local)) {
-			g_propagate_prefixed_error(error, g_steal_pointer(&local),
-						   "%s: ", store->depot->shown);
-			return false;
-		}
+	if (gbe_depot_read(store->depot, meta, GBE_SNAPSHOT_META_MAX, &bytes, &size, &local))
+		stored->meta_sha256 =
+		    g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
+	if (local == NULL && gbe_snapshot_meta_parse(bytes, size, &stored->meta, &local) &&
+	    stored->has_hmac &&
+	    gbe_depot_read(store->depot, seal, GBE_SEAL_MAX, &stored->hmac, &size, &local))
+		g_strchomp(stored->hmac);
+	if (local != NULL && is_of_the_server(local)) {
+		g_propagate_prefixed_error(error, g_steal_pointer(&local),
+					   "%s: ", store->depot->shown);
+		return false;
+	}
+	/* A digest that cannot be read proves nothing. */
+	if (local != NULL && stored->meta.etcd_version == NULL) {
 		stored->state = g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)
 				    ? GBE_STORED_UNFINISHED
 				    : GBE_STORED_UNREADABLE;
 		if (stored->state == GBE_STORED_UNREADABLE)
 			stored->why = g_strdup(local->message);
-	} else if (stored->has_hmac && !read_hmac(store, stored, error)) {
-		return gbe_prefix(error, "%s", store->depot->shown);
 	}
 	stored->looked = true;
 	return true;
@@ -263,7 +229,7 @@ bool
 gbe_snapshot_store_look(const GbeSnapshotStore *store, GError **error)
 {
 	for (guint i = 0; i < store->stored->len; i++)
-		if (!look(store, store->stored->pdata[i], error))
+		if (!look_at_stored(store, store->stored->pdata[i], error))
 			return false;
 	return true;
 }
@@ -276,7 +242,7 @@ gbe_snapshot_store_newest(const GbeSnapshotStore *store, const GbeStored **ret_n
 	for (guint i = store->stored->len; i > 0 && *ret_newest == NULL; i--) {
 		GbeStored *stored = store->stored->pdata[i - 1];
 
-		if (!look(store, stored, error))
+		if (!look_at_stored(store, stored, error))
 			return false;
 		if (stored->state == GBE_STORED_COMPLETE)
 			*ret_newest = stored;
@@ -301,39 +267,24 @@ gbe_snapshot_store_known(const GbeSnapshotStore *store, char **ret_name, GError 
 	return true;
 }
 
-/* Refuses `latest` where a newer snapshot is known to be missing; a name is not refused. */
-static bool
-check_newest(const GbeSnapshotStore *store, const GbeStored *newest, GError **error)
-{
-	g_autofree char *known = NULL;
-
-	if (!gbe_snapshot_store_known(store, &known, error))
-		return false;
-	return !gbe_history_is_newer(known, newest->name) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "the newest snapshot in %s is %s, and this device has pushed or pulled "
-			 "%s: somebody has removed that, or this is another store. `store pull %s` "
-			 "takes the older one",
-			 store->depot->shown, newest->name, known, newest->name);
-}
-
 bool
 gbe_snapshot_store_pick(const GbeSnapshotStore *store, const char *name,
 			const GbeStored **ret_stored, GError **error)
 {
 	bool latest = g_str_equal(name, GBE_SNAPSHOT_LATEST);
 	const GbeStored *found = NULL;
+	g_autofree char *known = NULL;
 
 	if (latest && !gbe_snapshot_store_newest(store, &found, error))
 		return false;
 	for (guint i = 0; i < store->stored->len && found == NULL; i++) {
 		GbeStored *stored = store->stored->pdata[i];
 
-		if (g_str_equal(stored->name, name)) {
-			if (!look(store, stored, error))
-				return false;
-			found = stored;
-		}
+		if (!g_str_equal(stored->name, name))
+			continue;
+		if (!look_at_stored(store, stored, error))
+			return false;
+		found = stored;
 	}
 	if (found == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "no snapshot %s in %s", name,
@@ -346,8 +297,15 @@ gbe_snapshot_store_pick(const GbeSnapshotStore *store, const char *name,
 				 gbe_stored_state_to_string(found->state),
 				 found->why != NULL ? ": " : "",
 				 found->why != NULL ? found->why : "");
-	if (latest && !check_newest(store, found, error))
+	/* `latest` is refused where a newer snapshot is known to be missing; a name is not refused. */
+	if (latest && !gbe_snapshot_store_known(store, &known, error))
 		return false;
+	if (gbe_history_is_newer(known, found->name))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the newest snapshot in %s is %s, and this device has pushed or "
+				 "pulled %s: somebody has removed that, or this is another store. "
+				 "`store pull %s` takes the older one",
+				 store->depot->shown, found->name, known, found->name);
 	*ret_stored = found;
 	return true;
 }
@@ -356,7 +314,7 @@ gbe_snapshot_store_pick(const GbeSnapshotStore *store, const char *name,
 
 /* A running push holds a lock on the data, under either name. */
 static bool
-nobody_writes(int entry_fd, const char *name)
+has_no_writer(int entry_fd, const char *name)
 {
 	gbe_autofd int fd =
 	    openat(entry_fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -367,8 +325,8 @@ nobody_writes(int entry_fd, const char *name)
 bool
 gbe_stored_is_free(int entry_fd)
 {
-	return nobody_writes(entry_fd, DATA_PART) && nobody_writes(entry_fd, GBE_SNAPSHOT_DATA) &&
-	       nobody_writes(entry_fd, AGE_PART) && nobody_writes(entry_fd, GBE_SNAPSHOT_AGE);
+	return has_no_writer(entry_fd, DATA_PART) && has_no_writer(entry_fd, GBE_SNAPSHOT_DATA) &&
+	       has_no_writer(entry_fd, AGE_PART) && has_no_writer(entry_fd, GBE_SNAPSHOT_AGE);
 }
 
 bool
@@ -400,4 +358,214 @@ gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error)
 			return false;
 	}
 	return true;
+}
+
+/* ---- the device that pushed it ---- */
+
+static bool
+is_device_id(const char *text)
+{
+	return strlen(text) == GBE_DEVICE_LENGTH &&
+	       strspn(text, G_CSET_DIGITS "abcdef") == GBE_DEVICE_LENGTH;
+}
+
+bool
+gbe_device_id(GbeApp *app, bool make, char **ret_id, GError **error)
+{
+	guint8 bytes[GBE_DEVICE_LENGTH / 2];
+	g_autoptr(GError) local = NULL;
+	g_autofree char *text = NULL;
+	gsize size = 0;
+
+	*ret_id = NULL;
+	if (!gbe_app_open_state(app, make, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
+	if (!gbe_read_file_at(app->state_fd, DEVICE_FILE, GBE_DEVICE_MAX, &text, &size, &local)) {
+		g_autoptr(GString) id = g_string_new(NULL);
+
+		if (!make || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+			return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
+		if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+			return gbe_throw_errno(error, errno, "cannot get random bytes");
+		for (gsize i = 0; i < sizeof(bytes); i++)
+			g_string_append_printf(id, "%02x", bytes[i]);
+		g_string_append_c(id, '\n');
+		if (!gbe_write_file_at(app->state_fd, DEVICE_FILE, id->str, id->len, 0600,
+				       GBE_WRITE_DURABLE, error))
+			return false;
+		*ret_id = g_strndup(id->str, GBE_DEVICE_LENGTH);
+		return true;
+	}
+	g_strchomp(text);
+	if (!is_device_id(text))
+		return gbe_throw(error, GBE_ERROR_CORRUPT,
+				 GBE_STATE_DIR
+				 "/" DEVICE_FILE
+				 ": the content is not the name of a device; remove the file, and "
+				 "pull older snapshots with --device=");
+	*ret_id = g_steal_pointer(&text);
+	return true;
+}
+
+char *
+gbe_device_sign(const GbeKeys *keys, const char *stored, const char *id)
+{
+	g_autofree char *text = g_strconcat(stored, id, "\n", NULL);
+	g_autofree char *digest = gbe_keys_sign(keys, GBE_KEYED_DEVICE, text);
+
+	return g_strconcat(id, " ", digest, "\n", NULL);
+}
+
+/* GBE_ERROR_REFUSED: another device pushed it, and ->device of @store is not that one; _VERIFY_FAILED: the file is not
+ * what was signed. @text: that of gbe_keyed_stored_text(). */
+static bool
+check_device(GbeApp *app, const GbeSnapshotStore *store, const GbeStored *stored,
+	     const GbeKeys *keys, const char *text, GError **error)
+{
+	g_autofree char *path = g_build_filename(stored->name, GBE_SNAPSHOT_DEVICE, NULL);
+	g_autofree char *line = NULL, *signed_text = NULL, *own = NULL;
+	g_auto(GStrv) words = NULL;
+	gsize size = 0;
+
+	if (!stored->has_device) {
+		g_auto(GbeOffsite) offsite = {0};
+
+		if (g_strcmp0(store->device, GBE_DEVICE_UNKNOWN) == 0)
+			return true;
+		if (!gbe_history_load(app, store->depot->identifier, &offsite, error))
+			return false;
+		/* Newer than the first one of this device that has the file: the file was removed. */
+		return offsite.bound == NULL || gbe_history_is_newer(offsite.bound, stored->name) ||
+		       gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s in %s: " GBE_SNAPSHOT_DEVICE
+				 ", which says which device pushed it, is missing, and this device "
+				 "has written that file since %s. Add --device=" GBE_DEVICE_UNKNOWN
+				 " to take the snapshot without it",
+				 stored->name, store->depot->shown, offsite.bound);
+	}
+	if (!gbe_depot_read(store->depot, path, GBE_DEVICE_MAX, &line, &size, error))
+		return gbe_prefix(error, "%s", store->depot->shown);
+	words = g_strsplit(g_strchomp(line), " ", 2);
+	signed_text = g_strconcat(text, words[0] != NULL ? words[0] : "", "\n", NULL);
+	if (words[0] == NULL || !is_device_id(words[0]) ||
+	    !gbe_keys_prove(keys, GBE_KEYED_DEVICE, signed_text, words[1]))
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "%s in %s: " GBE_SNAPSHOT_DEVICE
+				 " is not what was signed with a key of [store] key",
+				 stored->name, store->depot->shown);
+	if (g_strcmp0(store->device, words[0]) == 0)
+		return true;
+	if (!gbe_device_id(app, false, &own, error))
+		return false;
+	return g_strcmp0(own, words[0]) == 0 ||
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%s in %s: device %s pushed it, and this device is %s. Add --device=%s to "
+			 "take it, for example if this device has replaced that one",
+			 stored->name, store->depot->shown, words[0],
+			 own != NULL ? own : "a new one without a name", words[0]);
+}
+
+/* ---- reading ---- */
+
+typedef struct {
+	GbeSnapshotSum sum;
+	GbeArchivePut put;
+	gpointer data;
+} Reading;
+
+static bool
+sum_piece(const void *bytes, gsize size, gpointer data, GError **error)
+{
+	Reading *reading = data;
+
+	gbe_snapshot_sum_push(&reading->sum, bytes, size);
+	return reading->put == NULL || reading->put(bytes, size, reading->data, error);
+}
+
+bool
+gbe_snapshot_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, char **ret_sha256,
+		    GError **error)
+{
+	Reading reading = {.put = put, .data = data};
+	bool ok;
+
+	gbe_snapshot_sum_init(&reading.sum);
+	ok = gbe_archive_unpack(fd, what, sum_piece, &reading, error) &&
+	     (gbe_snapshot_sum_check(&reading.sum, error) || gbe_prefix(error, "%s", what));
+	if (ok && ret_sha256 != NULL)
+		*ret_sha256 = gbe_snapshot_sum_text(&reading.sum);
+	gbe_snapshot_sum_clear(&reading.sum);
+	return ok || gbe_rethrow_if(error, GBE_ERROR_CORRUPT, GBE_ERROR_VERIFY_FAILED);
+}
+
+/* Reads the output of age, or the file itself. */
+typedef struct {
+	const GbeSnapshotStore *store;
+	const char *what;
+	GbeArchivePut put;
+	gpointer data;
+	char **ret_sha256;
+} Unpacking;
+
+static bool
+unpack_stream(int fd, gpointer data, GError **error)
+{
+	const Unpacking *unpacking = data;
+
+	return gbe_snapshot_unpack(fd, unpacking->what, unpacking->put, unpacking->data,
+				   unpacking->ret_sha256, error);
+}
+
+static bool
+decrypt_stream(int fd, gpointer data, GError **error)
+{
+	const Unpacking *unpacking = data;
+	const GbeSnapshotStore *store = unpacking->store;
+
+	if (store->identity == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s is encrypted: --identity=FILE or [store] identity name what "
+				 "decrypts it",
+				 unpacking->what);
+	return gbe_age_decrypt(store->app, store->identity, fd, unpacking->what, unpack_stream,
+			       data, error);
+}
+
+bool
+gbe_snapshot_store_read(const GbeSnapshotStore *store, const GbeStored *stored, GbeArchivePut put,
+			gpointer data, char **ret_sha256, GError **error)
+{
+	g_autofree char *path = g_build_filename(
+	    stored->name, stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA, NULL);
+	Unpacking unpacking = {store, stored->name, put, data, ret_sha256};
+
+	return gbe_depot_use(store->depot, path, stored->encrypted ? decrypt_stream : unpack_stream,
+			     &unpacking, error);
+}
+
+bool
+gbe_snapshot_store_prove(GbeApp *app, const GbeSnapshotStore *store, const GbeStored *stored,
+			 const char *sha256, GError **error)
+{
+	g_autofree char *text = gbe_keyed_stored_text(stored->name, stored->meta_sha256, sha256);
+	const GbeKeys *keys = NULL;
+
+	if (!gbe_app_keys(app, &keys, error))
+		return false;
+	if (keys == NULL)
+		return true;
+	if (gbe_keys_prove(keys, GBE_KEYED_STORED, text, stored->hmac))
+		return check_device(app, store, stored, keys, text, error);
+	if (stored->hmac == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s in %s has no keyed digest, and [store] key is set: push it "
+				 "again where that key is; or gunzip and import it, and restore "
+				 "that with --force",
+				 stored->name, store->depot->shown);
+	return gbe_throw(
+	    error, GBE_ERROR_VERIFY_FAILED,
+	    "%s in %s is not what somebody with a key of [store] key pushed under that "
+	    "name: it was changed, or signed with another key (one that was exchanged "
+	    "goes behind the new one)",
+	    stored->name, store->depot->shown);
 }

@@ -3,7 +3,7 @@
  * A store of snapshots in the layout of etcd-manager (core/snapshot/name.h, core/snapshot/meta.h), so that snapshots
  * travel between tools: a directory, perhaps a share or a removable disk, or a bucket. The store may belong to others
  * as well: an entry that does not look like a snapshot is shown and never touched, links are not followed, and a
- * missing store is not made. Implemented in snapshots.c, read.c, pull.c, prune.c.
+ * missing store is not made. Implemented in snapshots.c, prune.c, age.c.
  */
 #pragma once
 
@@ -42,8 +42,8 @@ typedef struct {
 	GbeDepot *depot;
 	GbeApp *app;
 	const char *identity; /* the file that decrypts: [store] identity, or another one; NULL */
-	const char
-	    *device; /* another one, whose signed snapshots are taken, too (store/device.h); NULL */
+	const char *
+	    device; /* another one, whose signed snapshots are taken, too; or GBE_DEVICE_UNKNOWN; NULL */
 	GPtrArray *stored; /* of GbeStored: foreign ones, then the others, the oldest first */
 	guint
 	    foreign_more; /* foreign ones that are not in ->stored: too many, or their names too long */
@@ -93,24 +93,45 @@ bool gbe_snapshot_store_prove(GbeApp *app, const GbeSnapshotStore *store, const 
 typedef bool (*GbeStoreProgress)(guint64 done, guint64 total,
 				 gpointer data); /* as in gbe_snapshot_save() */
 
-typedef struct {
-	const char *store;
-	const char *name;     /* or GBE_SNAPSHOT_LATEST */
-	const char *path;     /* must not exist */
-	const char *identity; /* absolute, without --root; NULL: [store] identity */
-	const char *device;   /* as in GbeSnapshotStore */
-	GbeStoreProgress progress;
-	gpointer progress_data;
-} GbeStorePull;
-
-/* The file appears at ->path after all of it was proved; *ret_verification is that of the file.
- * GBE_ERROR_REFUSED: the latest snapshot is older than one that is known. */
-bool gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
-		    GbeVerification **ret_verification, GError **error) GBE_CHECKED;
-
 /* Retention: [store] hourly and daily, by core/decide/retention.h. Before any removal, one of the
  * remaining snapshots is read to its end: GBE_ERROR_VERIFY_FAILED when none is sound, and nothing is removed.
  * *ret_removed: array of GbeByHandRemoval. A removal takes the steps of a push backwards: 5 back to 3, sync, and
  * the rest is swept. */
 bool gbe_store_prune(GbeApp *app, const char *store, bool dry_run, GPtrArray **ret_removed,
 		     GError **error) GBE_CHECKED;
+
+/* ---- which device pushed a snapshot ---- */
+
+/* A line of GBE_SNAPSHOT_DEVICE has two words: the name and the digest. */
+#define GBE_DEVICE_LENGTH 32
+#define GBE_DEVICE_MAX 256
+/* In place of a name: a snapshot that does not say which device pushed it. */
+#define GBE_DEVICE_UNKNOWN "unknown"
+/* A longer file is not a digest and the end of its line. */
+#define GBE_SEAL_MAX 256
+
+/* *ret_id: of this device, newly allocated; NULL without @make where there is none yet. The caller of @make holds the
+ * lock "store". A power cut leaves the file or none: nothing was signed with a name that is lost. */
+bool gbe_device_id(GbeApp *app, bool make, char **ret_id, GError **error) GBE_CHECKED;
+/* The content of GBE_SNAPSHOT_DEVICE. @stored: the text of gbe_keyed_stored_text(). Newly allocated. */
+char *gbe_device_sign(const GbeKeys *keys, const char *stored, const char *id);
+
+/* ---- encryption ---- */
+
+/* Encryption by age (age-encryption.org): a child process that a stream goes through, in constant memory both ways.
+ * Each 64 KiB are authenticated, and a truncated end is detected. CMS, as OpenSSL writes it, is read as a whole
+ * before the first byte comes out. The holder of the identity decrypts with the stock tool: `age -d -i FILE`.
+ */
+/* Compresses @in_fd with gzip (fs/copy/archive.h), encrypts it to the recipients in the file at @recipients, and
+ * writes to @out_fd. @watch sees each compressed piece before it is encrypted, and may end it with an error.
+ * GBE_ERROR_REFUSED: age is not installed. */
+bool gbe_age_encrypt_gzip(GbeApp *app, const char *recipients, int in_fd, const char *what,
+			  int out_fd, GbeArchivePut watch, gpointer data,
+			  GError **error) GBE_CHECKED;
+
+/* Decrypts @in_fd from its present offset with an identity in the file at @identity; calls @read with a
+ * descriptor that delivers the plain bytes; waits for the end. GBE_ERROR_VERIFY_FAILED: the data is not for that
+ * identity, is truncated or was changed; then all that @read received is untrustworthy. */
+typedef bool (*GbeAgeRead)(int fd, gpointer data, GError **error);
+bool gbe_age_decrypt(GbeApp *app, const char *identity, int in_fd, const char *what,
+		     GbeAgeRead read, gpointer data, GError **error) GBE_CHECKED;

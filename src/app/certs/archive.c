@@ -3,15 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "app/health/certificates.h"
 #include "base/fault.h"
+#include "core/config/lists.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
+#include "core/record/fields.h"
 #include "fs/copy/clone.h"
+#include "fs/copy/metadata.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
 #include "fs/open.h"
@@ -28,13 +32,18 @@
 #define BYTES_MAX (64 * 1024 * 1024)
 #define KEPT 2
 
+static const GbeField fields[] = {
+    GBE_FIELD(GbeCertsArchive, directories, "directories", NAMES),
+    GBE_FIELD(GbeCertsArchive, patterns, "regenerated", NAMES),
+    {0},
+};
+
 void
 gbe_certs_archive_free(GbeCertsArchive *archive)
 {
 	if (archive == NULL)
 		return;
-	g_strfreev(archive->directories);
-	g_strfreev(archive->patterns);
+	gbe_fields_clear(fields, archive);
 	gbe_close_fd(&archive->dir_fd);
 	gbe_close_fd(&archive->fd);
 	g_free(archive);
@@ -55,21 +64,6 @@ name_of(guint64 number, bool open)
 	return g_strdup_printf("%" G_GUINT64_FORMAT "%s", number, open ? OPEN_SUFFIX : "");
 }
 
-/* 0: not an archive of this program. */
-static guint64
-parse_name(const char *name, bool *ret_open)
-{
-	g_autofree char *digits = g_strdup(name);
-	guint64 number = 0;
-
-	*ret_open = g_str_has_suffix(name, OPEN_SUFFIX);
-	if (*ret_open)
-		digits[strlen(digits) - strlen(OPEN_SUFFIX)] = '\0';
-	if (!g_ascii_string_to_unsigned(digits, 10, 1, G_MAXINT64, &number, NULL))
-		return 0;
-	return number;
-}
-
 /* The open archive first, then the highest number. */
 static int
 newer_first(gconstpointer a, gconstpointer b)
@@ -83,7 +77,7 @@ newer_first(gconstpointer a, gconstpointer b)
 
 /* Fills only ->number and ->open. */
 static bool
-list(int dir_fd, GPtrArray **ret_archives, GError **error)
+list_archives(int dir_fd, GPtrArray **ret_archives, GError **error)
 {
 	g_autoptr(GPtrArray) names = NULL;
 	GPtrArray *archives;
@@ -94,8 +88,13 @@ list(int dir_fd, GPtrArray **ret_archives, GError **error)
 	for (guint i = 0; i < names->len; i++) {
 		GbeCertsArchive archive = {.dir_fd = -1, .fd = -1};
 
-		archive.number = parse_name(names->pdata[i], &archive.open);
-		if (archive.number > 0)
+		g_autofree char *digits = g_strdup(names->pdata[i]);
+
+		archive.open = g_str_has_suffix(digits, OPEN_SUFFIX);
+		if (archive.open)
+			digits[strlen(digits) - strlen(OPEN_SUFFIX)] = '\0';
+		/* Other names are none of an archive. */
+		if (g_ascii_string_to_unsigned(digits, 10, 1, G_MAXINT64, &archive.number, NULL))
 			g_ptr_array_add(archives, g_memdup2(&archive, sizeof(archive)));
 	}
 	g_ptr_array_sort(archives, newer_first);
@@ -104,22 +103,6 @@ list(int dir_fd, GPtrArray **ret_archives, GError **error)
 }
 
 /* ---- the record ---- */
-
-static char **
-strv_of(JsonObject *object, const char *key)
-{
-	JsonArray *array = gbe_json_array(object, key);
-	GPtrArray *words = g_ptr_array_new();
-
-	for (guint i = 0; array != NULL && i < json_array_get_length(array); i++) {
-		JsonNode *node = json_array_get_element(array, i);
-
-		if (json_node_get_value_type(node) == G_TYPE_STRING)
-			g_ptr_array_add(words, json_node_dup_string(node));
-	}
-	g_ptr_array_add(words, NULL);
-	return (char **)g_ptr_array_free(words, false);
-}
 
 static bool
 read_record(GbeCertsArchive *archive, GError **error)
@@ -131,24 +114,13 @@ read_record(GbeCertsArchive *archive, GError **error)
 	if (!gbe_read_file_at(archive->fd, RECORD, GBE_JSON_MAX_SIZE, &bytes, &size, error) ||
 	    !gbe_record_open(bytes, size, RECORD, &object, error))
 		return false;
-	archive->directories = strv_of(object, "directories");
-	archive->patterns = strv_of(object, "regenerated");
+	gbe_fields_read_known(fields, object, archive);
+	/* An empty list is not NULL for those who walk it. */
+	if (archive->directories == NULL)
+		archive->directories = g_new0(char *, 1);
+	if (archive->patterns == NULL)
+		archive->patterns = g_new0(char *, 1);
 	return true;
-}
-
-static bool
-write_record(int fd, char *const *directories, char *const *patterns, GError **error)
-{
-	g_autoptr(JsonObject) object = json_object_new();
-	g_autofree char *json = NULL;
-	g_autofree char *sealed = NULL;
-
-	gbe_json_set_format(object, 1, GBE_VERSION);
-	gbe_json_set_strv(object, "directories", directories);
-	gbe_json_set_strv(object, "regenerated", patterns);
-	json = gbe_json_print_object(object);
-	sealed = gbe_record_seal(json);
-	return gbe_write_file_at(fd, RECORD, sealed, strlen(sealed), 0600, GBE_WRITE_LATER, error);
 }
 
 bool
@@ -166,7 +138,7 @@ gbe_certs_archive_newest(GbeApp *app, GbeCertsArchive **ret_archive, GError **er
 		*ret_archive = NULL;
 		return true;
 	}
-	if (!list(dir_fd, &archives, error))
+	if (!list_archives(dir_fd, &archives, error))
 		return false;
 	if (archives->len > 0) {
 		newest = g_ptr_array_steal_index(archives, 0);
@@ -182,67 +154,56 @@ gbe_certs_archive_newest(GbeApp *app, GbeCertsArchive **ret_archive, GError **er
 
 /* ---- making one ---- */
 
-static bool
-check_amount(int parent_fd, const char *name, const char *path, GError **error)
-{
-	g_auto(GbeTreeInfo) info = {0};
-	gbe_autofd int fd = -1;
-
-	if (!gbe_open_dir_at(parent_fd, name, &fd, error) || !gbe_tree_scan(fd, NULL, &info, error))
-		return false;
-	if (info.files <= GBE_CERTS_MAX && info.bytes <= BYTES_MAX)
-		return true;
-	return gbe_throw(error, GBE_ERROR_REFUSED,
-			 "%s has %" G_GUINT64_FORMAT " files of %" G_GUINT64_FORMAT
-			 " bytes, more than certificates take up; name the directory that has "
-			 "them alone in [certs] directories",
-			 path, info.files, info.bytes);
-}
-
 /* Leaves out directories that do not exist. A file that goes away meanwhile is an error: with the directory left out, going
  * back would remove what is in it. */
 static bool
-copy(GbeApp *app, const char *path, int to_fd, guint index, GError **error)
+copy_directory(GbeApp *app, const char *path, int to_fd, guint index, GError **error)
 {
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_REFLINK};
 	g_auto(GbeCloneResult) result = {0};
+	g_auto(GbeTreeInfo) info = {0};
 	g_autoptr(GError) local = NULL;
 	g_autofree char *to = g_strdup_printf("%u", index);
 	g_autofree char *name = NULL;
-	gbe_autofd int parent_fd = -1, fd = -1;
+	gbe_autofd int parent_fd = -1, fd = -1, from_fd = -1;
+	bool ok;
 
 	if (!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, &local))
 		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND) ||
 		       gbe_prefix(error, "archive %s", path);
-	if (gbe_open_parent_in_root(app->root_fd, path, &parent_fd, &name, error) &&
-	    check_amount(parent_fd, name, path, error) &&
-	    gbe_clone_tree_at(parent_fd, name, to_fd, to, &options, &result, error))
+	ok = gbe_open_parent_in_root(app->root_fd, path, &parent_fd, &name, error) &&
+	     gbe_open_dir_at(parent_fd, name, &from_fd, error) &&
+	     gbe_tree_scan(from_fd, NULL, &info, error);
+	if (ok && (info.files > GBE_CERTS_MAX || info.bytes > BYTES_MAX))
+		ok = gbe_throw(error, GBE_ERROR_REFUSED,
+			       "%s has %" G_GUINT64_FORMAT " files of %" G_GUINT64_FORMAT
+			       " bytes, more than certificates take up; name the directory that "
+			       "has them alone in [certs] directories",
+			       path, info.files, info.bytes);
+	if (ok && gbe_clone_tree_at(parent_fd, name, to_fd, to, &options, &result, error))
 		return true;
 	gbe_rethrow_if(error, GBE_ERROR_NOT_FOUND, GBE_ERROR_FAILED);
 	return gbe_prefix(error, "archive %s", path);
 }
 
 static bool
-fill(GbeApp *app, int fd, char *const *directories, char *const *patterns, GError **error)
+fill_archive(GbeApp *app, const GbeCertsArchive *archive, GError **error)
 {
-	for (guint i = 0; directories[i] != NULL; i++)
-		if (!copy(app, directories[i], fd, i, error))
+	g_autoptr(JsonObject) object = json_object_new();
+	g_autofree char *json = NULL;
+	g_autofree char *sealed = NULL;
+
+	for (guint i = 0; archive->directories[i] != NULL; i++)
+		if (!copy_directory(app, archive->directories[i], archive->fd, i, error))
 			return false;
-	return write_record(fd, directories, patterns, error) &&
+	gbe_json_set_format(object, 1, GBE_VERSION);
+	gbe_fields_print(fields, object, archive);
+	json = gbe_json_print_object(object);
+	sealed = gbe_record_seal(json);
+	return gbe_write_file_at(archive->fd, RECORD, sealed, strlen(sealed), 0600, GBE_WRITE_LATER,
+				 error) &&
 	       !GBE_FAULT("certs-archive-filled", error) &&
-	       gbe_sync_fs(fd, "the archive of certificates", error);
-}
-
-static bool
-next_number(int dir_fd, guint64 *ret_number, GError **error)
-{
-	g_autoptr(GPtrArray) archives = NULL;
-
-	if (!list(dir_fd, &archives, error))
-		return false;
-	*ret_number =
-	    archives->len > 0 ? ((const GbeCertsArchive *)archives->pdata[0])->number + 1 : 1;
-	return true;
+	       gbe_sync_fs(archive->fd, "the archive of certificates", error);
 }
 
 bool
@@ -250,26 +211,32 @@ gbe_certs_archive_make(GbeApp *app, char *const *directories, char *const *patte
 		       GbeCertsArchive **ret_archive, GError **error)
 {
 	g_autoptr(GbeCertsArchive) archive = g_new0(GbeCertsArchive, 1);
+	g_autoptr(GPtrArray) archives = NULL;
 	g_autoptr(GError) ignored = NULL;
 	g_autofree char *name = NULL;
 
-	*archive = (GbeCertsArchive){.open = true, .dir_fd = -1, .fd = -1};
+	*archive = (GbeCertsArchive){.number = 1,
+				     .open = true,
+				     .directories = g_strdupv((char **)directories),
+				     .patterns = g_strdupv((char **)patterns),
+				     .dir_fd = -1,
+				     .fd = -1};
 	if (!open_directory(app, true, &archive->dir_fd, error) ||
 	    !gbe_remove_tree_at(archive->dir_fd, PARTIAL, error) ||
-	    !next_number(archive->dir_fd, &archive->number, error))
+	    !list_archives(archive->dir_fd, &archives, error))
 		return false;
+	if (archives->len > 0)
+		archive->number = ((const GbeCertsArchive *)archives->pdata[0])->number + 1;
 	name = name_of(archive->number, true);
 	if (mkdirat(archive->dir_fd, PARTIAL, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make an archive of certificates");
 	if (!gbe_open_dir_at(archive->dir_fd, PARTIAL, &archive->fd, error) ||
-	    !fill(app, archive->fd, directories, patterns, error) ||
+	    !fill_archive(app, archive, error) ||
 	    !gbe_rename_new_at(archive->dir_fd, PARTIAL, archive->dir_fd, name, error) ||
 	    !gbe_sync_dir(archive->dir_fd, name, error)) {
 		(void)!gbe_remove_tree_at(archive->dir_fd, PARTIAL, &ignored);
 		return false;
 	}
-	archive->directories = g_strdupv((char **)directories);
-	archive->patterns = g_strdupv((char **)patterns);
 	*ret_archive = g_steal_pointer(&archive);
 	return true;
 }
@@ -277,7 +244,7 @@ gbe_certs_archive_make(GbeApp *app, char *const *directories, char *const *patte
 /* ---- its end ---- */
 
 static bool
-discard(int dir_fd, const char *name, GError **error)
+discard_archive(int dir_fd, const char *name, GError **error)
 {
 	return gbe_remove_tree_at(dir_fd, PARTIAL, error) &&
 	       gbe_rename_new_at(dir_fd, name, dir_fd, PARTIAL, error) &&
@@ -295,13 +262,13 @@ gbe_certs_archive_close(GbeCertsArchive *archive, GError **error)
 	    !gbe_sync_dir(archive->dir_fd, to, error))
 		return false;
 	archive->open = false;
-	if (!list(archive->dir_fd, &archives, error))
+	if (!list_archives(archive->dir_fd, &archives, error))
 		return false;
 	for (guint i = KEPT; i < archives->len; i++) {
 		const GbeCertsArchive *old = archives->pdata[i];
 		g_autofree char *name = name_of(old->number, old->open);
 
-		if (!discard(archive->dir_fd, name, error))
+		if (!discard_archive(archive->dir_fd, name, error))
 			return false;
 	}
 	return true;
@@ -312,5 +279,243 @@ gbe_certs_archive_drop(GbeCertsArchive *archive, GError **error)
 {
 	g_autofree char *name = name_of(archive->number, archive->open);
 
-	return discard(archive->dir_fd, name, error);
+	return discard_archive(archive->dir_fd, name, error);
+}
+
+/* ---- the files ---- */
+
+typedef struct {
+	const char *directory;
+	char *const *patterns;
+	GPtrArray *paths; /* of char *; NULL: not needed */
+	bool remove;
+	int live_fd;	/* the directory to put back into; -1 */
+	int archive_fd; /* the copy of the directory */
+} Files;
+
+static bool
+is_meant(const Files *files, const char *path, const struct stat *st)
+{
+	return (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode)) &&
+	       gbe_certs_match(files->patterns, files->directory, path);
+}
+
+static bool
+visit_file(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+	   GError **error)
+{
+	const Files *files = data;
+
+	if (!is_meant(files, path, st))
+		return true;
+	if (files->paths != NULL)
+		g_ptr_array_add(files->paths, g_strconcat(files->directory, "/", path, NULL));
+	if (!files->remove)
+		return true;
+	if (unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT)
+		return gbe_throw_errno(error, errno, "remove %s/%s", files->directory, path);
+	return !GBE_FAULT("certs-file-removed", error);
+}
+
+/* *ret_fd is -1 when the directory does not exist. Its last component is no symlink: an archive was made of it. */
+static bool
+open_live(GbeApp *app, const char *path, int *ret_fd, GError **error)
+{
+	gbe_autofd int parent_fd = -1;
+	g_autofree char *name = NULL;
+	g_autoptr(GError) local = NULL;
+
+	if (gbe_open_parent_in_root(app->root_fd, path, &parent_fd, &name, &local) &&
+	    gbe_open_dir_at(parent_fd, name, ret_fd, &local))
+		return true;
+	*ret_fd = -1;
+	return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
+}
+
+static bool
+walk_live(GbeApp *app, char *const *directories, Files *files, GError **error)
+{
+	for (guint i = 0; directories[i] != NULL; i++) {
+		gbe_autofd int fd = -1;
+
+		files->directory = directories[i];
+		if (!open_live(app, directories[i], &fd, error))
+			return false;
+		if (fd >= 0 && (!gbe_tree_walk(fd, NULL, visit_file, files, error) ||
+				(files->remove && !gbe_sync_fs(fd, directories[i], error))))
+			return gbe_prefix(error, "%s", directories[i]);
+	}
+	return true;
+}
+
+bool
+gbe_certs_find(GbeApp *app, char *const *directories, char *const *patterns, GPtrArray *paths,
+	       GError **error)
+{
+	Files files = {.patterns = patterns, .paths = paths};
+
+	return walk_live(app, directories, &files, error);
+}
+
+bool
+gbe_certs_remove(GbeApp *app, char *const *directories, char *const *patterns, GError **error)
+{
+	Files files = {.patterns = patterns, .remove = true};
+
+	return walk_live(app, directories, &files, error);
+}
+
+/* ---- back ---- */
+
+static bool
+make_dir(int archive_fd, int live_fd, const char *name, int *ret_fd, GError **error)
+{
+	gbe_autofd int from_fd = -1;
+	gbe_autofd int to_fd = -1;
+	struct stat st;
+
+	if (mkdirat(live_fd, name, 0700) < 0)
+		return gbe_throw_errno(error, errno, "make the directory %s", name);
+	if (!gbe_open_dir_at(archive_fd, name, &from_fd, error) ||
+	    !gbe_open_dir_at(live_fd, name, &to_fd, error))
+		return false;
+	if (fstat(from_fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "look at the copy of %s", name);
+	if (!gbe_metadata_copy(from_fd, to_fd, &st, name, error))
+		return false;
+	*ret_fd = gbe_steal_fd(&to_fd);
+	return true;
+}
+
+static bool
+copy_link(int from_dir, const char *name, int to_dir, const struct stat *st, GError **error)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlinkat(from_dir, name, target, sizeof(target) - 1);
+
+	if (length < 0)
+		return gbe_throw_errno(error, errno, "read the copy of %s", name);
+	target[length] = '\0';
+	if (symlinkat(target, to_dir, name) < 0)
+		return gbe_throw_errno(error, errno, "make the symlink %s", name);
+	return gbe_metadata_copy_link_at(from_dir, name, to_dir, name, st, name, error);
+}
+
+typedef struct {
+	int from_fd;
+	const char *name;
+	const struct stat *st;
+} Copy;
+
+static bool
+fill_file(int fd, gpointer data, GError **error)
+{
+	const GbeCloneOptions options = {.allowed = GBE_METHOD_REFLINK};
+	const Copy *copy = data;
+
+	return gbe_clone_file(copy->from_fd, fd, copy->name, &options, NULL, NULL, error) &&
+	       gbe_metadata_copy(copy->from_fd, fd, copy->st, copy->name, error);
+}
+
+static bool
+copy_file(int from_dir, const char *name, int to_dir, const struct stat *st, GError **error)
+{
+	gbe_autofd int from_fd =
+	    openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	Copy copy = {from_fd, name, st};
+
+	if (from_fd < 0)
+		return gbe_throw_errno(error, errno, "open the copy of %s", name);
+	return gbe_write_new_at(to_dir, name, fill_file, &copy, error);
+}
+
+/* Makes the directories above the file where they are missing. No file of that name exists: gbe_certs_remove() came
+ * before. */
+static bool
+put_back_visit(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+	       GError **error)
+{
+	const Files *files = data;
+	g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+	gbe_autofd int from_fd = -1;
+	gbe_autofd int to_fd = -1;
+
+	if (!is_meant(files, path, st))
+		return true;
+	from_fd = fcntl(files->archive_fd, F_DUPFD_CLOEXEC, 0);
+	to_fd = fcntl(files->live_fd, F_DUPFD_CLOEXEC, 0);
+	for (guint i = 0; parts[i + 1] != NULL; i++) {
+		gbe_autofd int from_above = gbe_steal_fd(&from_fd);
+		gbe_autofd int to_above = gbe_steal_fd(&to_fd);
+		g_autoptr(GError) local = NULL;
+
+		if (!gbe_open_dir_at(to_above, parts[i], &to_fd, &local) &&
+		    (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND) ||
+		     !make_dir(from_above, to_above, parts[i], &to_fd, error)))
+			return false;
+		if (!gbe_open_dir_at(from_above, parts[i], &from_fd, error))
+			return false;
+	}
+	if (S_ISLNK(st->st_mode) ? !copy_link(dir_fd, name, to_fd, st, error)
+				 : !copy_file(dir_fd, name, to_fd, st, error))
+		return gbe_prefix(error, "put %s/%s back", files->directory, path);
+	return !GBE_FAULT("certs-file-put-back", error);
+}
+
+/* Puts back the directory with that index; does nothing when the archive has no copy of it. */
+static bool
+put_back_directory(GbeApp *app, const GbeCertsArchive *archive, guint index, GError **error)
+{
+	const char *path = archive->directories[index];
+	Files files = {.directory = path, .patterns = archive->patterns};
+	g_autofree char *name = g_strdup_printf("%u", index);
+	gbe_autofd int archive_fd = -1;
+	gbe_autofd int live_fd = -1;
+	g_autoptr(GError) local = NULL;
+	struct stat st;
+
+	if (!gbe_open_dir_at(archive->fd, name, &archive_fd, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
+	if (!open_live(app, path, &live_fd, error))
+		return false;
+	if (live_fd < 0) {
+		if (fstat(archive_fd, &st) < 0)
+			return gbe_throw_errno(error, errno, "look at the copy of %s", path);
+		if (!gbe_make_dirs(app->root_fd, path, 0700, &live_fd, error) ||
+		    !gbe_metadata_copy(archive_fd, live_fd, &st, path, error))
+			return false;
+	}
+	files.archive_fd = archive_fd;
+	files.live_fd = live_fd;
+	return gbe_tree_walk(archive_fd, NULL, put_back_visit, &files, error) &&
+	       gbe_sync_fs(live_fd, path, error);
+}
+
+bool
+gbe_certs_archive_put_back(GbeApp *app, const GbeCertsArchive *archive, GError **error)
+{
+	for (guint i = 0; archive->directories[i] != NULL; i++)
+		if (!put_back_directory(app, archive, i, error))
+			return gbe_prefix(error, "%s", archive->directories[i]);
+	return true;
+}
+
+bool
+gbe_certs_archive_find(const GbeCertsArchive *archive, GPtrArray *paths, GError **error)
+{
+	for (guint i = 0; archive->directories[i] != NULL; i++) {
+		Files files = {.directory = archive->directories[i],
+			       .patterns = archive->patterns,
+			       .paths = paths};
+		g_autofree char *name = g_strdup_printf("%u", i);
+		gbe_autofd int fd = -1;
+		g_autoptr(GError) local = NULL;
+
+		if (gbe_open_dir_at(archive->fd, name, &fd, &local)
+			? !gbe_tree_walk(fd, NULL, visit_file, &files, error)
+			: !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) &&
+			      gbe_throw(error, GBE_ERROR_FAILED, "%s", local->message))
+			return false;
+	}
+	return true;
 }

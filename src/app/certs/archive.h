@@ -2,7 +2,7 @@
 /*
  * Keeps the directories of certificates before they are changed. The program's lock is held throughout. A power cut
  * leaves no archive and every file, or a whole archive under ".open" and any part of the files; `certs reset --undo`
- * puts the files back from it. Implemented in archive.c, files.c.
+ * puts the files back from it.
  */
 #pragma once
 

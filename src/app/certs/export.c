@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/certs/export.h"
+#include "app/certs/certs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,8 +50,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Packing, packing_clear)
 
 /* A file that cannot be used here cannot be used on the other machine. */
 static bool
-check_files(GbeApp *app, Packing *packing, GError **error)
+read_files(GbeApp *app, Packing *packing, GError **error)
 {
+	const GbeConfig *config = app->config;
+	const char *const paths[N_FILES] = {config->etcd.cacert, config->etcd.cert,
+					    config->etcd.key};
 	g_auto(GbeAppEndpoint) at = {{0}};
 	guint found = 0;
 
@@ -65,19 +68,11 @@ check_files(GbeApp *app, Packing *packing, GError **error)
 					 file->key, file->path, file->problem);
 		found += file->path != NULL ? 1 : 0;
 	}
-	return found > 0 ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "neither cacert= nor cert= nor key= of [etcd] is configured: there are no "
-			 "credentials to pack");
-}
-
-static bool
-read_files(GbeApp *app, Packing *packing, GError **error)
-{
-	const GbeConfig *config = app->config;
-	const char *const paths[N_FILES] = {config->etcd.cacert, config->etcd.cert,
-					    config->etcd.key};
-
+	if (found == 0)
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "neither cacert= nor cert= nor key= of [etcd] is configured: there are no "
+		    "credentials to pack");
 	for (guint i = 0; i < N_FILES; i++)
 		if (packing->tls[i].path != NULL &&
 		    !gbe_read_in_root(app->root_fd, paths[i], GBE_CERTS_FILE_MAX,
@@ -87,7 +82,7 @@ read_files(GbeApp *app, Packing *packing, GError **error)
 }
 
 static void
-describe(Packing *packing, const char *endpoint)
+describe_files(Packing *packing, const char *endpoint)
 {
 	g_autofree char *quoted = g_shell_quote(endpoint);
 	g_autofree char *shown = gbe_redact_endpoint(endpoint);
@@ -115,22 +110,6 @@ describe(Packing *packing, const char *endpoint)
 			"etcd runs on:\nforward its port, for instance with ssh -L, or set "
 			"ETCDCTL_ENDPOINTS to an address\nthat etcd listens at and that its "
 			"certificate names.\n");
-}
-
-static bool
-pack(const Packing *packing, GBytes **ret_archive, GError **error)
-{
-	GbeArchiveMember members[N_FILES + 2];
-	gsize n = 0;
-
-	for (guint i = 0; i < N_FILES; i++)
-		if (packing->bytes[i] != NULL)
-			members[n++] =
-			    (GbeArchiveMember){files[i].name, packing->bytes[i], packing->sizes[i]};
-	members[n++] =
-	    (GbeArchiveMember){"etcdctl.env", packing->environment->str, packing->environment->len};
-	members[n++] = (GbeArchiveMember){"README", packing->readme->str, packing->readme->len};
-	return gbe_archive_pack(members, n, ret_archive, error);
 }
 
 static char *
@@ -201,9 +180,19 @@ gbe_certs_export(GbeApp *app, const char *path, GError **error)
 {
 	g_auto(Packing) packing = {.environment = g_string_new(NULL), .readme = g_string_new(NULL)};
 	g_autoptr(GBytes) archive = NULL;
+	GbeArchiveMember members[N_FILES + 2];
+	gsize n = 0;
 
-	if (!check_files(app, &packing, error) || !read_files(app, &packing, error))
+	if (!read_files(app, &packing, error))
 		return false;
-	describe(&packing, app->config->etcd.endpoint);
-	return pack(&packing, &archive, error) && gbe_certs_write_file(app, archive, path, error);
+	describe_files(&packing, app->config->etcd.endpoint);
+	for (guint i = 0; i < N_FILES; i++)
+		if (packing.bytes[i] != NULL)
+			members[n++] =
+			    (GbeArchiveMember){files[i].name, packing.bytes[i], packing.sizes[i]};
+	members[n++] =
+	    (GbeArchiveMember){"etcdctl.env", packing.environment->str, packing.environment->len};
+	members[n++] = (GbeArchiveMember){"README", packing.readme->str, packing.readme->len};
+	return gbe_archive_pack(members, n, &archive, error) &&
+	       gbe_certs_write_file(app, archive, path, error);
 }

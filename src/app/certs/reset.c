@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/certs/reset.h"
+#include "app/certs/certs.h"
 
 #include <unistd.h>
 
@@ -12,6 +12,7 @@
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
 
+#define OPERATION "certs reset"
 #define LOCK_WAIT_MS 2000
 /* As in app/device/service.c: etcd may replay a long WAL. */
 #define START_TIMEOUT_MS (300 * 1000)
@@ -87,64 +88,48 @@ configure_undo(Reset *reset, GError **error)
 	return gbe_certs_archive_find(reset->target, reset->result->restored, error);
 }
 
-static bool
-look(Reset *reset, GError **error)
-{
-	if (!(reset->options->undo ? configure_undo(reset, error) : configure_reset(reset, error)))
-		return false;
-	return gbe_certs_find(reset->app, reset->directories, reset->patterns,
-			      reset->result->removed, error);
-}
-
 /* ---- the service ---- */
 
 /* Below --root no service is touched, and none runs. */
 static bool
-stop(Reset *reset, GError **error)
+stop_service(Reset *reset, GError **error)
 {
 	reset->service = (GbeService){.pipe_fd = -1};
 	return reset->app->below_root || gbe_service_stop(reset->app, &reset->service, error);
 }
 
-/* Starts the unit even if it was not active, or if systemd has given up. */
+/* Starts the unit even if it was not active, or if systemd has given up. Without the program's lock: the service's prerun
+ * needs it. */
 static bool
-start_unit(Reset *reset, GError **error)
+start_service(Reset *reset, GError **error)
 {
+	GbeLiveEtcd live = {.app = reset->app, .operation = OPERATION};
 	const char *unit = reset->app->config->etcd.service;
 	g_autoptr(GError) local = NULL;
-
-	if (!gbe_unit_reset_failed(unit, &local))
-		g_debug("%s", local->message);
-	if (reset->service.unit != NULL)
-		return gbe_service_start(&reset->service, error);
-	return gbe_unit_start(unit, START_TIMEOUT_MS, error) || gbe_prefix(error, "start %s", unit);
-}
-
-/* Without the program's lock: the service's prerun needs it. */
-static bool
-start(Reset *reset, GError **error)
-{
-	GbeLiveEtcd live = {.app = reset->app, .operation = "certs reset"};
-	bool healthy;
 
 	gbe_app_unlock(reset->app);
 	if (reset->app->below_root)
 		return true;
-	if (!start_unit(reset, error))
-		return false;
+	if (!gbe_unit_reset_failed(unit, &local))
+		g_debug("%s", local->message);
+	if (reset->service.unit != NULL) {
+		if (!gbe_service_start(&reset->service, error))
+			return false;
+	} else if (!gbe_unit_start(unit, START_TIMEOUT_MS, error)) {
+		return gbe_prefix(error, "start %s", unit);
+	}
 	/* A new look reads the TLS files again. */
 	live.look = gbe_health_look_new(reset->app);
 	gbe_health_look_expect_own(live.look);
 	gbe_live_etcd_look(&live, (guint)reset->options->timeout);
-	healthy = gbe_live_etcd_check_healthy(&live, error);
-	reset->result->healthy = healthy;
+	reset->result->healthy = gbe_live_etcd_check_healthy(&live, error);
 	gbe_live_etcd_clear(&live);
-	return healthy;
+	return reset->result->healthy;
 }
 
 /* After a failure that @error has: starts again what was stopped. */
 static bool
-leave(Reset *reset, GError **error)
+leave_reset(Reset *reset, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 
@@ -159,13 +144,7 @@ leave(Reset *reset, GError **error)
 /* ---- what is done ---- */
 
 static bool
-lock(Reset *reset, GError **error)
-{
-	return gbe_app_lock(reset->app, "certs reset", LOCK_WAIT_MS, error);
-}
-
-static bool
-replace(Reset *reset, const GbeCertsArchive *by, GError **error)
+replace_files(Reset *reset, const GbeCertsArchive *by, GError **error)
 {
 	return gbe_certs_remove(reset->app, reset->directories, reset->patterns, error) &&
 	       !GBE_FAULT("certs-removed", error) &&
@@ -185,17 +164,20 @@ static bool
 put_back(Reset *reset, GError *why, GError **error)
 {
 	g_autoptr(GError) local = NULL;
+	bool ok;
 
 	reset->result->reason = g_strdup(why->message);
 	/* When the service was never started, it is still stopped. */
-	if (!lock(reset, error) || (reset->service.unit == NULL && !stop(reset, error)) ||
-	    !replace(reset, reset->before, error) ||
-	    !gbe_certs_archive_drop(reset->before, error)) {
-		(void)leave(reset, error);
+	ok = gbe_app_lock(reset->app, OPERATION, LOCK_WAIT_MS, error);
+	ok = ok && (reset->service.unit != NULL || stop_service(reset, error));
+	ok = ok && replace_files(reset, reset->before, error);
+	ok = ok && gbe_certs_archive_drop(reset->before, error);
+	if (!ok) {
+		(void)leave_reset(reset, error);
 		return half_way(error);
 	}
 	reset->result->put_back = true;
-	if (!start(reset, &local))
+	if (!start_service(reset, &local))
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 				 "etcd was not healthy with the new certificates (%s), the old "
 				 "ones are back, and with those it is not, either: %s",
@@ -206,54 +188,35 @@ put_back(Reset *reset, GError *why, GError **error)
 			 why->message);
 }
 
-/* After an interrupted operation, its archive has the files from before it. */
-static bool
-finish_open(Reset *reset, GError **error)
-{
-	if (!stop(reset, error))
-		return leave(reset, error);
-	if (!replace(reset, reset->target, error) ||
-	    !gbe_certs_archive_drop(reset->target, error)) {
-		(void)leave(reset, error);
-		return half_way(error);
-	}
-	reset->result->done = true;
-	return start(reset, error) ||
-	       gbe_prefix(error, "the certificates are what they were before the reset");
-}
-
 static bool
 carry_out(Reset *reset, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 
-	if (reset->target != NULL && reset->target->open)
-		return finish_open(reset, error);
-	if (!stop(reset, error) || !gbe_certs_archive_make(reset->app, reset->directories,
-							   reset->patterns, &reset->before, error))
-		return leave(reset, error);
-	if (GBE_FAULT("certs-archived", error))
-		return leave(reset, error);
-	if (!replace(reset, reset->target, &local) || !start(reset, &local))
+	/* After an interrupted operation, its archive has the files from before it. */
+	if (reset->target != NULL && reset->target->open) {
+		if (!stop_service(reset, error))
+			return leave_reset(reset, error);
+		if (!replace_files(reset, reset->target, error) ||
+		    !gbe_certs_archive_drop(reset->target, error)) {
+			(void)leave_reset(reset, error);
+			return half_way(error);
+		}
+		reset->result->done = true;
+		return start_service(reset, error) ||
+		       gbe_prefix(error, "the certificates are what they were before the reset");
+	}
+	if (!stop_service(reset, error) ||
+	    !gbe_certs_archive_make(reset->app, reset->directories, reset->patterns, &reset->before,
+				    error) ||
+	    GBE_FAULT("certs-archived", error))
+		return leave_reset(reset, error);
+	if (!replace_files(reset, reset->target, &local) || !start_service(reset, &local))
 		return put_back(reset, local, error);
 	reset->result->done = true;
-	return !GBE_FAULT("certs-healthy", error) && lock(reset, error) &&
+	return !GBE_FAULT("certs-healthy", error) &&
+	       gbe_app_lock(reset->app, OPERATION, LOCK_WAIT_MS, error) &&
 	       gbe_certs_archive_close(reset->before, error);
-}
-
-static void
-say(const GbeCertsReset *result, bool undo)
-{
-	g_autofree char *reason =
-	    g_strdup_printf("%u files were removed, %u were put back%s%s", result->removed->len,
-			    result->restored->len,
-			    result->put_back ? "; then the old certificates were put back: " : "",
-			    result->put_back ? result->reason : "");
-	const GbeEventFields fields = {.action = undo ? "certs-undo" : "certs-reset",
-				       .reason = reason};
-
-	if (result->done || result->put_back)
-		gbe_event_certs_changed(&fields);
 }
 
 bool
@@ -263,6 +226,8 @@ gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset 
 	g_autoptr(GbeCertsReset) result = g_new0(GbeCertsReset, 1);
 	g_autoptr(GbeLock) maintenance = NULL;
 	g_auto(Reset) reset = {.app = app, .options = options, .result = result};
+	GbeEventFields fields = {.action = options->undo ? "certs-undo" : "certs-reset"};
+	g_autofree char *reason = NULL;
 	bool ok;
 
 	if (geteuid() != 0)
@@ -270,14 +235,22 @@ gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset 
 	result->removed = g_ptr_array_new_with_free_func(g_free);
 	result->restored = g_ptr_array_new_with_free_func(g_free);
 	reset.service.pipe_fd = -1;
-	if (!options->dry_run && (!gbe_maintenance_lock(app, "certs reset", &maintenance, error) ||
-				  !lock(&reset, error)))
+	if (!options->dry_run && (!gbe_maintenance_lock(app, OPERATION, &maintenance, error) ||
+				  !gbe_app_lock(app, OPERATION, LOCK_WAIT_MS, error)))
 		return false;
-	ok = look(&reset, error);
+	ok = (options->undo ? configure_undo(&reset, error) : configure_reset(&reset, error)) &&
+	     gbe_certs_find(app, reset.directories, reset.patterns, result->removed, error);
 	if (ok && !options->dry_run && (result->removed->len > 0 || result->restored->len > 0))
 		ok = carry_out(&reset, error);
 	gbe_app_unlock(app);
-	say(result, options->undo);
+	reason =
+	    g_strdup_printf("%u files were removed, %u were put back%s%s", result->removed->len,
+			    result->restored->len,
+			    result->put_back ? "; then the old certificates were put back: " : "",
+			    result->put_back ? result->reason : "");
+	fields.reason = reason;
+	if (result->done || result->put_back)
+		gbe_event_certs_changed(&fields);
 	if (ok || result->put_back)
 		*ret_reset = g_steal_pointer(&result);
 	return ok;

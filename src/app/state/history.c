@@ -7,6 +7,7 @@
 #include "app/state/state.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
+#include "core/record/fields.h"
 #include "core/snapshot/name.h"
 #include "fs/list.h"
 #include "fs/open.h"
@@ -156,13 +157,17 @@ gbe_history_configured(const GbeApp *app)
 						    : g_strdup(app->config->store.url);
 }
 
-static void
-waiting_free(gpointer data)
-{
-	GbeWaiting *waiting = data;
+static const GbeField waiting_fields[] = {
+    GBE_FIELD(GbeWaiting, name, NULL, TEXT),
+    GBE_FIELD(GbeWaiting, failed, GBE_QUEUE_FAILED, TEXT),
+    GBE_FIELD(GbeWaiting, failed_at, GBE_QUEUE_FAILED_AT, KNOWN),
+    {0},
+};
 
-	g_free(waiting->name);
-	g_free(waiting->failed);
+static void
+waiting_free(gpointer waiting)
+{
+	gbe_fields_clear(waiting_fields, waiting);
 	g_free(waiting);
 }
 
@@ -184,13 +189,11 @@ read_waiting(int queue_fd, const char *name)
 	GbeWaiting *waiting = g_new0(GbeWaiting, 1);
 	gsize size = 0;
 
+	gbe_fields_init(waiting_fields, waiting);
 	waiting->name = g_strdup(name);
-	waiting->failed_at = -1;
 	if (gbe_read_file_at(queue_fd, path, GBE_JSON_MAX_SIZE, &bytes, &size, NULL) &&
-	    gbe_json_parse_object(bytes, size, path, &record, NULL)) {
-		waiting->failed = g_strdup(gbe_json_string(record, GBE_QUEUE_FAILED, NULL));
-		waiting->failed_at = gbe_json_int(record, GBE_QUEUE_FAILED_AT, -1);
-	}
+	    gbe_json_parse_object(bytes, size, path, &record, NULL))
+		gbe_fields_read_known(waiting_fields, record, waiting);
 	return waiting;
 }
 

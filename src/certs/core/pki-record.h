@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The record in a directory of certificates that this program has made (app/certs/pki.h). A sealed file. */
+/* The record in a directory of certificates that this program has made (certs/pki.h). A sealed file. */
 #pragma once
 
 #include "base/auto.h"

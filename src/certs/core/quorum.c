@@ -27,15 +27,6 @@ gbe_quorum_working(const GbeVoter *members, guint count)
 	return working;
 }
 
-static const GbeVoter *
-find(const GbeVoter *members, guint count, guint64 id)
-{
-	for (guint i = 0; i < count; i++)
-		if (members[i].id == id)
-			return &members[i];
-	return NULL;
-}
-
 /* A second one that has not come up would add to what is waited for before anybody knows whether it ever comes. */
 static char *
 refuse_to_add(const GbeVoter *members, guint count)
@@ -57,16 +48,20 @@ refuse_to_add(const GbeVoter *members, guint count)
 char *
 gbe_quorum_refusal(const GbeVoter *members, guint count, GbeQuorumChange change, guint64 id)
 {
-	const GbeVoter *member = find(members, count, id);
+	const GbeVoter *member = NULL;
 	guint voters = gbe_quorum_voters(members, count);
 	guint working = gbe_quorum_working(members, count);
-	bool votes = member != NULL && !member->learner;
-	bool works = member != NULL && member->works == GBE_YES;
+	bool votes, works;
 	bool adds = change == GBE_QUORUM_ADD_VOTER || change == GBE_QUORUM_ADD_LEARNER;
 	char *why = adds ? refuse_to_add(members, count) : NULL;
 
 	if (why != NULL)
 		return why;
+	for (guint i = 0; i < count && member == NULL; i++)
+		if (members[i].id == id)
+			member = &members[i];
+	votes = member != NULL && !member->learner;
+	works = member != NULL && member->works == GBE_YES;
 	if (working < gbe_quorum_of(voters))
 		return g_strdup_printf(
 		    "the cluster takes no change: of %u voters only %u work, and "

@@ -30,16 +30,6 @@ refuse(GError **error, const char *what)
 	return false;
 }
 
-/* Names of another root are a stranger's: shown short, and without control characters. */
-static void
-refuse_root(const GbeAnswer *answer, const char *name, GError **error)
-{
-	g_autofree char *shown = gbe_path_to_text(name);
-
-	g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_PARSE,
-		    "its root element is <%.32s> instead of <%s>", shown, answer->root);
-}
-
 static void
 start_element(GMarkupParseContext *context G_GNUC_UNUSED, const char *name,
 	      const char **names G_GNUC_UNUSED, const char **values G_GNUC_UNUSED, gpointer data,
@@ -49,13 +39,18 @@ start_element(GMarkupParseContext *context G_GNUC_UNUSED, const char *name,
 
 	g_string_truncate(answer->text, 0);
 	/* GLib's parser takes one document after the other. */
-	if (answer->ended)
+	if (answer->ended) {
 		(void)refuse(error, "it is more than one");
-	else if (answer->depth == 0 && !g_str_equal(name, answer->root) &&
-		 !g_str_equal(name, GBE_ANSWER_ERROR))
-		refuse_root(answer, name, error);
-	else if (answer->depth++ >= DEPTH_MAX)
+	} else if (answer->depth == 0 && !g_str_equal(name, answer->root) &&
+		   !g_str_equal(name, GBE_ANSWER_ERROR)) {
+		/* Names of another root are a stranger's: shown short, and without control characters. */
+		g_autofree char *shown = gbe_path_to_text(name);
+
+		g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_PARSE,
+			    "its root element is <%.32s> instead of <%s>", shown, answer->root);
+	} else if (answer->depth++ >= DEPTH_MAX) {
 		(void)refuse(error, "its elements are too deep");
+	}
 }
 
 static void

@@ -2,7 +2,7 @@
 /*
  * A bucket of an object store that speaks S3, over TLS: the calls that every such server has. sign.c signs them
  * with the access key. Redirections are not followed. A call that meets a broken connection or a status of 500 or
- * more is tried three times. Paths are below the URL's prefix. Implemented in bucket.c, call.c, upload.c, answer.c.
+ * more is tried three times. Paths are below the URL's prefix. Implemented in bucket.c, call.c, answer.c.
  *
  * Errors: GBE_ERROR_NOT_FOUND: there is no such object; _REFUSED: the server refuses the key or the call;
  * _CANNOT_TELL: it cannot be reached, or its answer makes no sense; _FAILED: interrupted. The text of a server is
@@ -26,6 +26,10 @@ typedef struct {
 	const char *secret;
 	const char *token; /* of a temporary key, or NULL */
 	guint64 rate;	   /* bytes per second; 0: as fast as it goes */
+	gint64 deadline; /* of all calls, monotonic microseconds; 0: each has only its own limit */
+	/* Called for each piece of a body; false interrupts the call. May be NULL. */
+	bool (*progress)(gsize size, gpointer data);
+	gpointer progress_data;
 } GbeBucketOptions;
 
 typedef struct {
@@ -41,13 +45,6 @@ void gbe_bucket_free(GbeBucket *bucket);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeBucket, gbe_bucket_free)
 /* The cost of the calls so far. Borrowed. */
 const GbeBucketCost *gbe_bucket_cost(const GbeBucket *bucket);
-/* @progress is called for each piece of a body; false interrupts the call. May be NULL. */
-void gbe_bucket_watch(GbeBucket *bucket, bool (*progress)(gsize size, gpointer data),
-		      gpointer data);
-
-/* No call lasts beyond @deadline, monotonic microseconds; 0: each has only its own limit. */
-void gbe_bucket_limit(GbeBucket *bucket, gint64 deadline);
-
 /* Calls @each for every object below @directory ("": all), sorted by path. */
 typedef bool (*GbeBucketEach)(const char *path, guint64 size, gpointer data, GError **error);
 bool gbe_bucket_list(GbeBucket *bucket, const char *directory, GbeBucketEach each, gpointer data,

@@ -120,6 +120,9 @@ gbe_bucket_open(const GbeBucketOptions *options, GbeBucket **ret_bucket, GError 
 	bucket->secret = g_strdup(options->secret);
 	bucket->token = g_strdup(options->token);
 	bucket->rate = options->rate;
+	bucket->deadline = options->deadline;
+	bucket->progress = options->progress;
+	bucket->progress_data = options->progress_data;
 	bucket->endpoint = (GbeEndpoint){.endpoint = bucket->base, .cacert = bucket->ca};
 	if (!gbe_connection_open(&bucket->endpoint, GBE_HTTP_1, &bucket->connection, &failure) ||
 	    !gbe_connection_set_bulk(bucket->connection, bucket->proxy, bucket->rate, &failure))
@@ -144,19 +147,6 @@ const char *
 gbe_bucket_prefix(const GbeBucket *bucket)
 {
 	return bucket->prefix;
-}
-
-void
-gbe_bucket_watch(GbeBucket *bucket, bool (*progress)(gsize size, gpointer data), gpointer data)
-{
-	bucket->progress = progress;
-	bucket->progress_data = data;
-}
-
-void
-gbe_bucket_limit(GbeBucket *bucket, gint64 deadline)
-{
-	bucket->deadline = deadline;
 }
 
 char *
@@ -232,7 +222,7 @@ is_page(const char *type)
 }
 
 static void
-header(const char *line, gsize size, gpointer data)
+take_header(const char *line, gsize size, gpointer data)
 {
 	Try *try = data;
 	GbeBucketReply *reply = &try->reply;
@@ -267,7 +257,7 @@ header(const char *line, gsize size, gpointer data)
 }
 
 static bool
-moved(Try *try, gsize size)
+may_continue(Try *try, gsize size)
 {
 	const GbeBucket *bucket = try->bucket;
 
@@ -277,7 +267,7 @@ moved(Try *try, gsize size)
 }
 
 static bool
-take(const guint8 *bytes, gsize size, gpointer data)
+take_answer(const guint8 *bytes, gsize size, gpointer data)
 {
 	Try *try = data;
 	const GbeBucketCall *call = try->call;
@@ -299,16 +289,16 @@ take(const guint8 *bytes, gsize size, gpointer data)
 		return gbe_throw(&try->error, GBE_ERROR_CANNOT_TELL,
 				 "the server does not send parts of an object");
 	try->delivered += size;
-	return moved(try, size) && call->take(bytes, size, call->data, &try->error);
+	return may_continue(try, size) && call->take(bytes, size, call->data, &try->error);
 }
 
 static bool
-sent(gsize size, gpointer data)
+take_sent(gsize size, gpointer data)
 {
 	Try *try = data;
 
 	try->bucket->cost.sent += size;
-	return moved(try, size);
+	return may_continue(try, size);
 }
 
 /* ---- the question ---- */
@@ -399,7 +389,7 @@ limit_of(const GbeBucket *bucket, const GbeBucketCall *call)
 
 /* Of one try. */
 static gint64
-deadline(const GbeBucket *bucket, const GbeBucketCall *call)
+deadline_of_try(const GbeBucket *bucket, const GbeBucketCall *call)
 {
 	guint64 seconds = CALL_SECONDS + (call->size >> 20) * SECONDS_PER_MIB;
 	gint64 until;
@@ -447,15 +437,6 @@ static const Failure failures[] = {
     {"EntityTooLarge", GBE_ERROR_REFUSED, "the server takes no object that large"},
 };
 
-static const Failure *
-failure_of(const Try *try)
-{
-	for (gsize i = 0; try->code != NULL && i < G_N_ELEMENTS(failures); i++)
-		if (g_str_equal(failures[i].code, try->code))
-			return &failures[i];
-	return NULL;
-}
-
 /* A bucket's owner who grants no listing hides which objects exist. */
 static const char *
 missing_right(const Try *try)
@@ -472,9 +453,9 @@ missing_right(const Try *try)
 
 /* HEAD has no body that says why: the status alone tells. */
 static bool
-fail(const Try *try, GError **error)
+throw_failure(const Try *try, GError **error)
 {
-	const Failure *known = failure_of(try);
+	const Failure *known = NULL;
 	long status = try->reply.status;
 	GbeErrorCode as = status == 404 ? GBE_ERROR_NOT_FOUND
 			  : (status / 100 == 4 && status != 429) || status / 100 == 3
@@ -484,6 +465,9 @@ fail(const Try *try, GError **error)
 	g_autofree char *said = gbe_path_to_text(try->said != NULL ? try->said : "");
 	g_autofree char *other = NULL;
 
+	for (gsize i = 0; try->code != NULL && known == NULL && i < G_N_ELEMENTS(failures); i++)
+		if (g_str_equal(failures[i].code, try->code))
+			known = &failures[i];
 	if (try->reply.location != NULL && status / 100 == 3) {
 		g_autofree char *place = gbe_path_to_text(try->reply.location);
 
@@ -562,8 +546,8 @@ typedef enum { DONE, AGAIN, AT_ONCE, OVER } Outcome;
 
 /* @believed: the server's clock was believed in this call already. */
 static Outcome
-ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool believed, Try *try,
-    GError **error)
+try_once(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool believed, Try *try,
+	 GError **error)
 {
 	g_autofree char *path = make_path(bucket, call);
 	g_auto(GStrv) headers = make_headers(try, path, sha256);
@@ -580,11 +564,11 @@ ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool belie
 				.from_file = call->from_file,
 				.fd = call->fd,
 				.offset = call->offset,
-				.deadline = deadline(bucket, call),
+				.deadline = deadline_of_try(bucket, call),
 				.idle_seconds = IDLE_SECONDS,
-				.take = take,
-				.header = header,
-				.sent = sent,
+				.take = take_answer,
+				.header = take_header,
+				.sent = take_sent,
 				.data = try};
 	bool answered, cut = false;
 	long status = 0;
@@ -617,7 +601,7 @@ ask(GbeBucket *bucket, const GbeBucketCall *call, const char *sha256, bool belie
 		gbe_throw(error, GBE_ERROR_CANNOT_TELL, "the server answers nothing");
 		return OVER;
 	}
-	fail(try, error);
+	throw_failure(try, error);
 	if (!believed && believe_clock(try))
 		return AT_ONCE;
 	return g_error_matches(*error, GBE_ERROR, GBE_ERROR_CANNOT_TELL) ? AGAIN : OVER;
@@ -658,7 +642,7 @@ gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *re
 				   .signed_at = device_time() + ahead};
 
 		g_clear_error(&local);
-		outcome = ask(bucket, call, sha256, believed, &try, &local);
+		outcome = try_once(bucket, call, sha256, believed, &try, &local);
 		believed = believed || outcome == AT_ONCE;
 		if (outcome == AGAIN && (++tries >= TRIES || !wait_seconds(bucket, tries * 2 - 1,
 									   limit_of(bucket, call))))

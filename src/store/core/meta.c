@@ -16,7 +16,7 @@ gbe_snapshot_meta_clear(GbeSnapshotMeta *meta)
 
 /* The member by either of its names. NULL: absent, or null. */
 static JsonNode *
-get(JsonObject *object, const char *camel, const char *proto)
+get_either(JsonObject *object, const char *camel, const char *proto)
 {
 	JsonNode *node = json_object_get_member(object, camel);
 
@@ -52,47 +52,35 @@ read_number(JsonNode *node, const char *key, gint64 *ret_number, GError **error)
 	return true;
 }
 
-static bool
-read_version(JsonNode *node, char **ret_version, GError **error)
-{
-	const char *text = NULL;
-
-	if (node == NULL)
-		return wrong("etcdVersion", "is missing", error);
-	if (JSON_NODE_HOLDS_VALUE(node) && json_node_get_value_type(node) == G_TYPE_STRING)
-		text = json_node_get_string(node);
-	if (text == NULL || *text == '\0' || strlen(text) > VERSION_MAX ||
-	    text[strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ".+-")] != '\0')
-		return wrong("etcdVersion", "is not a version", error);
-	*ret_version = g_strdup(text);
-	return true;
-}
-
-static bool
-read_members(JsonNode *spec, gint64 *ret_members, GError **error)
-{
-	if (spec == NULL)
-		return true;
-	if (!JSON_NODE_HOLDS_OBJECT(spec))
-		return wrong("clusterSpec", "is not an object", error);
-	return read_number(get(json_node_get_object(spec), "memberCount", "member_count"),
-			   "memberCount", ret_members, error);
-}
-
 bool
 gbe_snapshot_meta_parse(const char *bytes, gsize size, GbeSnapshotMeta *ret_meta, GError **error)
 {
 	g_autoptr(JsonObject) object = NULL;
 	g_auto(GbeSnapshotMeta) meta = {0};
+	JsonNode *version, *spec;
+	const char *text = NULL;
 
-	if (!gbe_json_parse_object(bytes, size, GBE_SNAPSHOT_META, &object, error) ||
-	    !read_version(get(object, "etcdVersion", "etcd_version"), &meta.etcd_version, error) ||
-	    !read_number(get(object, "timestamp", "timestamp"), "timestamp", &meta.timestamp,
-			 error) ||
-	    !read_members(get(object, "clusterSpec", "cluster_spec"), &meta.members, error))
+	if (!gbe_json_parse_object(bytes, size, GBE_SNAPSHOT_META, &object, error))
 		return false;
-	*ret_meta = meta;
-	meta.etcd_version = NULL;
+	version = get_either(object, "etcdVersion", "etcd_version");
+	spec = get_either(object, "clusterSpec", "cluster_spec");
+	if (version == NULL)
+		return wrong("etcdVersion", "is missing", error);
+	if (JSON_NODE_HOLDS_VALUE(version) && json_node_get_value_type(version) == G_TYPE_STRING)
+		text = json_node_get_string(version);
+	if (text == NULL || *text == '\0' || strlen(text) > VERSION_MAX ||
+	    text[strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ".+-")] != '\0')
+		return wrong("etcdVersion", "is not a version", error);
+	if (!read_number(get_either(object, "timestamp", "timestamp"), "timestamp", &meta.timestamp,
+			 error))
+		return false;
+	if (spec != NULL && !JSON_NODE_HOLDS_OBJECT(spec))
+		return wrong("clusterSpec", "is not an object", error);
+	if (spec != NULL &&
+	    !read_number(get_either(json_node_get_object(spec), "memberCount", "member_count"),
+			 "memberCount", &meta.members, error))
+		return false;
+	*ret_meta = (GbeSnapshotMeta){g_strdup(text), meta.timestamp, meta.members};
 	return true;
 }
 

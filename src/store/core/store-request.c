@@ -22,14 +22,6 @@ gbe_store_request_state_to_string(GbeStoreRequestState state)
 	return states[state];
 }
 
-static bool
-is_name(const char *name)
-{
-	return g_ascii_isalnum(*name) && strlen(name) <= NAME_MAX_BYTES &&
-	       g_str_has_suffix(name, SUFFIX) &&
-	       name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._+-")] == '\0';
-}
-
 GbeStoreRequestState
 gbe_store_request_state(const char *file, char **ret_name)
 {
@@ -46,7 +38,9 @@ gbe_store_request_state(const char *file, char **ret_name)
 		if (dot != NULL && state != GBE_STORE_REQUEST_WAITING)
 			*dot = '\0';
 	}
-	if (!is_name(name))
+	if (!g_ascii_isalnum(*name) || strlen(name) > NAME_MAX_BYTES ||
+	    !g_str_has_suffix(name, SUFFIX) ||
+	    name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._+-")] != '\0')
 		return GBE_STORE_REQUEST_NONE;
 	if (ret_name != NULL)
 		*ret_name = g_steal_pointer(&name);

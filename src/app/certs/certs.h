@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
+ * The certificates on this device as their users see them: reset, export, and single files.
+ *
  * `certs reset`: archives and removes the files that [certs] regenerated lists, and starts the service, which makes
  * them anew. If etcd is then not healthy, the old files are put back. `--undo` puts the newest archive's files back
  * in the same way, so that a second `--undo` reverses the first.
@@ -34,3 +36,19 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeCertsReset, gbe_certs_reset_free)
  * could not be put back, --undo goes on; or the service that was stopped does not start again. */
 bool gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset **ret_reset,
 		     GError **error) GBE_CHECKED;
+
+/* ---- `certs export` ---- */
+
+/* Writes what a client on another machine needs into one gzipped tar: ca.crt, client.crt, client.key (those that [etcd]
+ * names), etcdctl.env for a shell, README. The file appears as a whole, with mode 0600, and never replaces another file
+ * (fs/part.h). @path as the user typed it. GBE_ERROR_REFUSED: no credentials are configured, or one cannot be used. */
+bool gbe_certs_export(GbeApp *app, const char *path, GError **error) GBE_CHECKED;
+/* Writes a new file of the caller's, 0600, whole or not at all; replaces none. */
+bool gbe_certs_write_file(const GbeApp *app, GBytes *content, const char *path,
+			  GError **error) GBE_CHECKED;
+/* Reads a file of the user's. @secret: it has a private key. GBE_ERROR_REFUSED: other users have access to it, which ssh
+ * refuses, too. */
+bool gbe_certs_read_file(const GbeApp *app, const char *path, bool secret, GBytes **ret_content,
+			 GError **error) GBE_CHECKED;
+/* Removes a file that the same has written, as well as that can be done. */
+void gbe_certs_remove_file(const GbeApp *app, const char *path);
