@@ -36,7 +36,7 @@ run(GbeApp *app, const char *const *argv, GBytes *in, GBytes **ret_out, GError *
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "there is no " PROGRAM ", which seals keys and opens them");
 	if (!gbe_child_start_filter(program_fd, argv, &streams, &child, error) ||
-	    !gbe_etcd_tool_wait(&child, SECONDS, NULL, NULL, error))
+	    !gbe_etcd_tool_wait(&child, SECONDS, error))
 		return false;
 	if (ret_out == NULL)
 		return true;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "app/backup/observe.h"
-#include "app/device/timing.h"
 #include "core/record/intent.h"
 
 typedef struct {

@@ -2,7 +2,6 @@
 #include "app/by-hand/by-hand.h"
 
 #include "app/backup/backup.h"
-#include "app/backup/maintenance.h"
 #include "app/by-hand/session.h"
 #include "app/state/state.h"
 #include "core/backup-name.h"

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "app/backup/observe.h"
-#include "app/device/timing.h"
 
 typedef struct {
 	char *name;	 /* the backup that was made or restored */

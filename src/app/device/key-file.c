@@ -9,12 +9,17 @@
 #include "fs/open.h"
 #include "fs/write.h"
 
-/* @others: the mode bits that give users other than root access. */
-static bool
-check_file(int fd, mode_t others, GError **error)
+bool
+gbe_key_file_open(const GbeApp *app, const char *path, bool secret, int *ret_fd, GError **error)
 {
+	/* The mode bits that give users other than root access. */
+	mode_t others = secret ? S_IRWXG | S_IRWXO : S_IWGRP | S_IWOTH;
+	gbe_autofd int fd = -1;
 	struct stat st;
 
+	if (!gbe_check_parents(app->root_fd, path, error) ||
+	    !gbe_open_in_root(app->root_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, &fd, error))
+		return false;
 	if (fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at it");
 	if (!S_ISREG(st.st_mode))
@@ -25,19 +30,6 @@ check_file(int fd, mode_t others, GError **error)
 				 "chmod %04o",
 				 (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777),
 				 0644 & ~(unsigned)others);
-	return true;
-}
-
-bool
-gbe_key_file_open(const GbeApp *app, const char *path, bool secret, int *ret_fd, GError **error)
-{
-	mode_t others = secret ? S_IRWXG | S_IRWXO : S_IWGRP | S_IWOTH;
-	gbe_autofd int fd = -1;
-
-	if (!gbe_check_parents(app->root_fd, path, error) ||
-	    !gbe_open_in_root(app->root_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, &fd, error) ||
-	    !check_file(fd, others, error))
-		return false;
 	*ret_fd = gbe_steal_fd(&fd);
 	return true;
 }

@@ -4,7 +4,7 @@
 #include "app/report/periodic.h"
 #include "app/report/rehearsal.h"
 #include "app/report/status.h"
-#include "app/state/prerun-done.h"
+#include "app/state/state.h"
 #include "base/format.h"
 #include "core/json/parse.h"
 #include "core/shown.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/state/configuration.h"
-#include "app/state/schedule.h"
 #include "cli/fail.h"
 #include "cli/json.h"
 #include "cli/print.h"
