@@ -53,7 +53,7 @@ is_there(const Place *place, const char *name)
 }
 
 static bool
-move(const Place *place, const char *from, const char *to, GError **error)
+move_entry(const Place *place, const char *from, const char *to, GError **error)
 {
 	return !is_there(place, from) ||
 	       (gbe_remove_tree_at(place->fd, to, error) &&
@@ -61,37 +61,28 @@ move(const Place *place, const char *from, const char *to, GError **error)
 		gbe_sync_dir(place->fd, to, error) && !GBE_FAULT("cluster-settings-moved", error));
 }
 
-/* The former certificates are those of what is live, and would be put back in the place of another member's. Moved
- * first, as app/certs/pki.c sweeps it: half of it is none. */
-static bool
-discard_former(const Place *place, GError **error)
-{
-	return place->former == NULL || place->fd < 0 ||
-	       (move(place, place->former, ".partial", error) &&
-		gbe_remove_tree_at(place->fd, ".partial", error));
-}
-
-/* @member NULL: they belong to no data. Settings are made anew, and the next look removes them. An authority cannot be
- * made anew, and may have signed certificates for others. */
-static char *
-name_aside(const Place *place, const char *member)
-{
-	if (member != NULL || place->ownerless == NULL)
-		return g_strconcat(place->of, member != NULL ? member : "none", NULL);
-	for (guint n = 1;; n++) {
-		g_autofree char *name = g_strdup_printf("%s%u", place->ownerless, n);
-
-		if (!is_there(place, name))
-			return g_steal_pointer(&name);
-	}
-}
-
+/* @member NULL: they belong to no data. Settings are made again, and the next look removes these. An authority cannot be
+ * made again, and may have signed certificates for others. */
 static bool
 set_aside(const Place *place, const char *member, GError **error)
 {
-	g_autofree char *name = name_aside(place, member);
+	g_autofree char *name = g_strconcat(place->of, member != NULL ? member : "none", NULL);
 
-	return discard_former(place, error) && move(place, place->live, name, error);
+	if (member == NULL && place->ownerless != NULL) {
+		guint n = 1;
+
+		do {
+			g_free(name);
+			name = g_strdup_printf("%s%u", place->ownerless, n++);
+		} while (is_there(place, name));
+	}
+	/* The former certificates are those of what is live, and would be put back in the place of another member's.
+	 * Moved first, as app/certs/pki.c sweeps it: half of it is none. */
+	if (place->former != NULL && place->fd >= 0 &&
+	    (!move_entry(place, place->former, ".partial", error) ||
+	     !gbe_remove_tree_at(place->fd, ".partial", error)))
+		return false;
+	return move_entry(place, place->live, name, error);
 }
 
 /* Data that is damaged does not tell its ids. */
@@ -165,7 +156,7 @@ has_backup(const GbeFacts *facts, const char *member)
 
 /* The names of what is set aside. */
 static bool
-list(const Place *place, GPtrArray **ret_names, GError **error)
+list_aside(const Place *place, GPtrArray **ret_names, GError **error)
 {
 	g_autoptr(GPtrArray) names = NULL;
 
@@ -180,25 +171,19 @@ list(const Place *place, GPtrArray **ret_names, GError **error)
 	return true;
 }
 
-static bool
-has_aside(const Place *place, bool *ret_any, GError **error)
-{
-	g_autoptr(GPtrArray) names = NULL;
-
-	if (!list(place, &names, error))
-		return false;
-	*ret_any = *ret_any || names->len > 0;
-	return true;
-}
-
 bool
 gbe_settings_aside(GbeApp *app, bool *ret_any, GError **error)
 {
 	g_auto(Places) places = {.pki.fd = -1};
+	g_autoptr(GPtrArray) state = NULL;
+	g_autoptr(GPtrArray) pki = NULL;
 
 	*ret_any = false;
-	return open_places(app, &places, error) && has_aside(&places.state, ret_any, error) &&
-	       has_aside(&places.pki, ret_any, error);
+	if (!open_places(app, &places, error) || !list_aside(&places.state, &state, error) ||
+	    !list_aside(&places.pki, &pki, error))
+		return false;
+	*ret_any = state->len > 0 || pki->len > 0;
+	return true;
 }
 
 bool
@@ -227,11 +212,26 @@ knows_backups(const GbeObserved *observed)
 }
 
 static bool
-remove_old(const Place *place, const GbeFacts *facts, GError **error)
+follow_data(const Place *place, const GbeObserved *observed, bool *ret_moved, GError **error)
 {
+	const GbeFacts *facts = observed->facts;
+	g_autofree char *present = present_member(facts);
+	g_autofree char *displaced =
+	    facts->owner != NULL ? member_of_backup(facts, facts->owner->found.sequence) : NULL;
+	g_autofree char *own = present != NULL ? g_strconcat(place->of, present, NULL) : NULL;
 	g_autoptr(GPtrArray) names = NULL;
 
-	if (!list(place, &names, error))
+	/* Where the displaced data is of the same member, what is live is its own. */
+	if (own != NULL && is_there(place, own) &&
+	    (!is_there(place, place->live) || g_strcmp0(present, displaced) != 0)) {
+		*ret_moved = true;
+		if (!set_aside(place, displaced, error) ||
+		    !move_entry(place, own, place->live, error))
+			return false;
+	}
+	if (!knows_backups(observed))
+		return true;
+	if (!list_aside(place, &names, error))
 		return false;
 	for (guint i = 0; i < names->len; i++) {
 		const char *name = names->pdata[i];
@@ -243,32 +243,6 @@ remove_old(const Place *place, const GbeFacts *facts, GError **error)
 	return true;
 }
 
-/* Where the displaced data is of the same member, what is live is its own. */
-static bool
-bring_back(const Place *place, const char *present, const char *displaced, bool *ret_moved,
-	   GError **error)
-{
-	g_autofree char *name = g_strconcat(place->of, present, NULL);
-
-	if (!is_there(place, name) ||
-	    (is_there(place, place->live) && g_strcmp0(present, displaced) == 0))
-		return true;
-	*ret_moved = true;
-	return set_aside(place, displaced, error) && move(place, name, place->live, error);
-}
-
-static bool
-follow(const Place *place, const GbeObserved *observed, bool *ret_moved, GError **error)
-{
-	const GbeFacts *facts = observed->facts;
-	g_autofree char *present = present_member(facts);
-	g_autofree char *displaced =
-	    facts->owner != NULL ? member_of_backup(facts, facts->owner->found.sequence) : NULL;
-
-	return (present == NULL || bring_back(place, present, displaced, ret_moved, error)) &&
-	       (!knows_backups(observed) || remove_old(place, facts, error));
-}
-
 bool
 gbe_settings_follow(GbeApp *app, const GbeObserved *observed, bool *ret_moved, GError **error)
 {
@@ -276,6 +250,6 @@ gbe_settings_follow(GbeApp *app, const GbeObserved *observed, bool *ret_moved, G
 
 	*ret_moved = false;
 	return open_places(app, &places, error) &&
-	       follow(&places.state, observed, ret_moved, error) &&
-	       follow(&places.pki, observed, ret_moved, error);
+	       follow_data(&places.state, observed, ret_moved, error) &&
+	       follow_data(&places.pki, observed, ret_moved, error);
 }

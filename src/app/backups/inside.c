@@ -33,36 +33,12 @@ has_unknown(const GbeFindings *findings)
 	return false;
 }
 
-/* The first damage that etcd is known not to survive, or to lose writes by; NULL: none. When a part of the data
- * is in an unknown format, no damage is certain enough to throw data away. */
-static const GbeFinding *
-first_fatal(const GbeFindings *findings)
-{
-	if (has_unknown(findings))
-		return NULL;
-	for (guint i = 0; i < findings->items->len; i++) {
-		const GbeFinding *finding = g_ptr_array_index(findings->items, i);
-
-		if (finding->severity == GBE_FINDING_DAMAGE &&
-		    (finding->etcd_notices == GBE_YES || finding->loses_data == GBE_YES))
-			return finding;
-	}
-	return NULL;
-}
-
 static bool
 is_sound(const GbeFindings *findings)
 {
 	GbeSeverity worst = gbe_findings_worst(findings);
 
 	return worst == GBE_FINDING_NOTE || worst == GBE_FINDING_WARNING;
-}
-
-static GbeVerifyLevel
-level_of(const GbeApp *app)
-{
-	return app->config->backup.verify == GBE_BACKUP_VERIFY_FULL ? GBE_VERIFY_FULL
-								    : GBE_VERIFY_SANITY;
 }
 
 /* The number of voters, by the log; else by the database. */
@@ -114,7 +90,8 @@ gbe_inside_data(const GbeData *data, GbeFacts *facts)
 	g_auto(Inside) inside = {0};
 	g_autoptr(GError) error = NULL;
 	const GbeWal *wal = &inside.directory.wal;
-	const GbeFinding *fatal, *worst;
+	const GbeFinding *fatal = NULL, *worst;
+	bool certain;
 
 	gbe_findings_init(&inside.findings);
 	if (!gbe_directory_read(data->fd, data->member_path, data->wal_fd, &options,
@@ -122,7 +99,16 @@ gbe_inside_data(const GbeData *data, GbeFacts *facts)
 		facts->sound_why = g_strdup(error->message);
 		return;
 	}
-	fatal = first_fatal(&inside.findings);
+	/* The first damage that etcd is known not to survive, or to lose writes by. When a part of the data is in an
+	 * unknown format, no damage is certain enough to throw data away. */
+	certain = !has_unknown(&inside.findings);
+	for (guint i = 0; certain && fatal == NULL && i < inside.findings.items->len; i++) {
+		const GbeFinding *finding = inside.findings.items->pdata[i];
+
+		if (finding->severity == GBE_FINDING_DAMAGE &&
+		    (finding->etcd_notices == GBE_YES || finding->loses_data == GBE_YES))
+			fatal = finding;
+	}
 	worst = gbe_findings_first(&inside.findings);
 	if (fatal != NULL) {
 		facts->sound = GBE_NO;
@@ -132,8 +118,7 @@ gbe_inside_data(const GbeData *data, GbeFacts *facts)
 	} else {
 		facts->sound_why = gbe_finding_to_text(worst);
 	}
-	if (gbe_findings_worst(&inside.findings) == GBE_FINDING_DAMAGE &&
-	    !has_unknown(&inside.findings))
+	if (certain && gbe_findings_worst(&inside.findings) == GBE_FINDING_DAMAGE)
 		facts->damage = g_strdup(facts->sound_why);
 	facts->voters = voters_of(&inside.directory);
 	facts->consistent_index = index_of(&inside.directory.db);
@@ -179,14 +164,35 @@ gbe_inside_record(const GbeDirectory *directory, GbeVerifyLevel level, GbeManife
 	manifest->hash_kv = db->has_hash_kv ? (gint64)db->hash_kv : -1;
 }
 
-static bool
-judge(const GbeFindings *findings, GbeManifest *manifest, GError **error)
+bool
+gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **error)
 {
-	const GbeFinding *worst = gbe_findings_first(findings);
+	const GbeDbOptions options = {
+	    .level = app->config->backup.verify == GBE_BACKUP_VERIFY_FULL ? GBE_VERIFY_FULL
+									  : GBE_VERIFY_SANITY,
+	    .progress = gbe_app_progress,
+	    .progress_data = app,
+	    .reader = gbe_version_parse(manifest->etcd_version),
+	};
+	g_autofree char *member_path = NULL;
 	g_autofree char *why = NULL;
+	g_auto(Inside) inside = {0};
+	const GbeFinding *worst;
+	gbe_autofd int wal_fd = -1;
 
-	if (is_sound(findings))
+	if (!manifest->live && app->config->backup.verify == GBE_BACKUP_VERIFY_NONE)
 		return true;
+	gbe_findings_init(&inside.findings);
+	wal_fd = gbe_data_open_wal_of_copy(app, manifest->data_dir, data_fd);
+	if (!gbe_member_locate(data_fd, app->config->etcd.member_dir, &member_path, error) ||
+	    !gbe_directory_read(data_fd, member_path, wal_fd, &options, &inside.directory,
+				&inside.findings, error))
+		return gbe_prefix(error, "backup %s", manifest->name);
+	if (is_sound(&inside.findings)) {
+		gbe_inside_record(&inside.directory, options.level, manifest);
+		return true;
+	}
+	worst = gbe_findings_first(&inside.findings);
 	why = gbe_finding_to_text(worst);
 	if (worst->severity == GBE_FINDING_UNKNOWN)
 		return manifest->live ? gbe_throw(error, GBE_ERROR_CANNOT_TELL,
@@ -206,71 +212,37 @@ judge(const GbeFindings *findings, GbeManifest *manifest, GError **error)
 }
 
 bool
-gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **error)
+gbe_inside_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest, gint64 *ret_look_usec,
+		  GError **error)
 {
-	const GbeDbOptions options = {
-	    .level = level_of(app),
-	    .progress = gbe_app_progress,
-	    .progress_data = app,
-	    .reader = gbe_version_parse(manifest->etcd_version),
-	};
-	g_autofree char *member_path = NULL;
-	g_auto(Inside) inside = {0};
-	gbe_autofd int wal_fd = -1;
-
-	if (!manifest->live && app->config->backup.verify == GBE_BACKUP_VERIFY_NONE)
-		return true;
-	gbe_findings_init(&inside.findings);
-	wal_fd = gbe_data_open_wal_of_copy(app, manifest->data_dir, data_fd);
-	if (!gbe_member_locate(data_fd, app->config->etcd.member_dir, &member_path, error) ||
-	    !gbe_directory_read(data_fd, member_path, wal_fd, &options, &inside.directory,
-				&inside.findings, error))
-		return gbe_prefix(error, "backup %s", manifest->name);
-	if (is_sound(&inside.findings))
-		gbe_inside_record(&inside.directory, options.level, manifest);
-	return judge(&inside.findings, manifest, error);
-}
-
-/* *ret_verification NULL: the time ran out before all was read, and no damage was seen until then. */
-static bool
-read_in_full(GbeApp *app, GbeStore *store, const GbeManifest *manifest, guint64 seconds,
-	     GbeVerification **ret_verification, GError **error)
-{
+	const GbeVerifyOptions sanity = {.level = GBE_VERIFY_SANITY};
+	guint64 seconds = app->config->restore.verify_budget;
 	const GbeVerifyOptions full = {
 	    .level = GBE_VERIFY_FULL,
 	    .deadline = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC,
 	};
 	g_autoptr(GbeVerification) verification = NULL;
 	g_autoptr(GError) local = NULL;
-	bool ok = gbe_verify_backup(app, store, manifest, &full, &verification, &local);
-	bool unread = ok ? gbe_findings_worst(&verification->findings) == GBE_FINDING_UNKNOWN
-			 : g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED);
-
-	if (unread && g_get_monotonic_time() >= full.deadline) {
-		gbe_complain("backup %s is not read in full within the %" G_GUINT64_FORMAT
-			     " s of [restore] verify-budget; what a starting etcd reads first is "
-			     "checked instead",
-			     manifest->name, seconds);
-		return true;
-	}
-	if (!ok)
-		return gbe_pass(error, &local);
-	*ret_verification = g_steal_pointer(&verification);
-	return true;
-}
-
-bool
-gbe_inside_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest, gint64 *ret_look_usec,
-		  GError **error)
-{
-	const GbeVerifyOptions sanity = {.level = GBE_VERIFY_SANITY};
-	guint64 seconds = app->config->restore.verify_budget;
-	g_autoptr(GbeVerification) verification = NULL;
 	const GbeFinding *worst;
 	g_autofree char *why = NULL;
 
-	if (seconds > 0 && !read_in_full(app, store, manifest, seconds, &verification, error))
-		return false;
+	if (seconds > 0) {
+		bool ok = gbe_verify_backup(app, store, manifest, &full, &verification, &local);
+		bool unread =
+		    ok ? gbe_findings_worst(&verification->findings) == GBE_FINDING_UNKNOWN
+		       : g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED);
+
+		/* The time ran out before all was read, and no damage was seen until then. */
+		if (unread && g_get_monotonic_time() >= full.deadline) {
+			gbe_complain("backup %s is not read in full within the %" G_GUINT64_FORMAT
+				     " s of [restore] verify-budget; what a starting etcd reads "
+				     "first is checked instead",
+				     manifest->name, seconds);
+			g_clear_pointer(&verification, gbe_verification_free);
+		} else if (!ok) {
+			return gbe_pass(error, &local);
+		}
+	}
 	if (verification == NULL &&
 	    !gbe_verify_backup(app, store, manifest, &sanity, &verification, error))
 		return false;

@@ -3,7 +3,6 @@
  * The store of backups: <store>/<name>/{data/,manifest.json}. The name of an entry is its state: ".partial-<name>"
  * is being made or removed, and is swept. ".pending-<name>" lacks only its name, or waits for the displaced tree;
  * gbe_store_sweep() finishes it. An entry that does not parse as a backup of this program is never touched.
- * Implemented in store.c, listing.c, manifests.c.
  */
 #pragma once
 

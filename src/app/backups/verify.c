@@ -39,7 +39,7 @@ verification_new(GbeVerifyKind kind, const char *name, const GbeVerifyOptions *o
 }
 
 static void
-finish(GbeVerification *verification, GbeVerification **ret_verification)
+finish_verification(GbeVerification *verification, GbeVerification **ret_verification)
 {
 	verification->usec = g_get_monotonic_time() - verification->usec;
 	*ret_verification = verification;
@@ -66,7 +66,7 @@ typedef struct {
 } Digesting;
 
 static bool
-go_on(guint64 bytes, gpointer data)
+may_read_more(guint64 bytes, gpointer data)
 {
 	const Digesting *digesting = data;
 
@@ -102,41 +102,34 @@ read_directory(GbeApp *app, int data_fd, int wal_fd, const char *member_dir, con
 }
 
 static void
-add(GbeVerification *verification, const char *code, const char *what)
+add_damage(GbeVerification *verification, const char *code, const char *what)
 {
 	gbe_findings_add(&verification->findings, GBE_FINDING_DAMAGE, code, GBE_STORE_DATA,
 			 GBE_PLACE_FILE, 0, GBE_NO, GBE_UNKNOWN, "%s", what);
 }
 
-/* The member and the cluster must still be those that the manifest recorded. */
+/* The data must still be what the manifest recorded of it. */
 static void
-compare_identity(GbeVerification *verification, const GbeManifest *manifest)
+compare_record(GbeVerification *verification, const GbeManifest *manifest)
 {
 	const GbeDirectory *directory = &verification->directory;
-	g_autofree char *member = NULL;
-	g_autofree char *cluster = NULL;
+	const GbeDb *db = &directory->db;
 
-	if (!directory->wal.has_metadata)
-		return;
-	member = gbe_hex64(directory->wal.metadata.member);
-	cluster = gbe_hex64(directory->wal.metadata.cluster);
-	if ((manifest->member_id != NULL && !g_str_equal(manifest->member_id, member)) ||
-	    (manifest->cluster_id != NULL && !g_str_equal(manifest->cluster_id, cluster)))
-		add(verification, "backup-other-member",
-		    "it is the data of another member or cluster than its manifest says");
-}
+	if (directory->wal.has_metadata) {
+		g_autofree char *member = gbe_hex64(directory->wal.metadata.member);
+		g_autofree char *cluster = gbe_hex64(directory->wal.metadata.cluster);
 
-/* Only HashKV shows that a row has changed when each row looks right. */
-static void
-compare_hash(GbeVerification *verification, const GbeManifest *manifest)
-{
-	const GbeDb *db = &verification->directory.db;
-
-	if (manifest->hash_kv < 0 || !db->has_hash_kv)
-		return;
-	if (manifest->revision != db->revision ||
-	    manifest->compact_revision != db->compact_revision ||
-	    manifest->hash_kv != (gint64)db->hash_kv)
+		if ((manifest->member_id != NULL && !g_str_equal(manifest->member_id, member)) ||
+		    (manifest->cluster_id != NULL && !g_str_equal(manifest->cluster_id, cluster)))
+			add_damage(verification, "backup-other-member",
+				   "it is the data of another member or cluster than its manifest "
+				   "says");
+	}
+	/* Only HashKV shows that a row has changed when each row looks right. */
+	if (manifest->hash_kv >= 0 && db->has_hash_kv &&
+	    (manifest->revision != db->revision ||
+	     manifest->compact_revision != db->compact_revision ||
+	     manifest->hash_kv != (gint64)db->hash_kv))
 		gbe_findings_add(&verification->findings, GBE_FINDING_DAMAGE, "backup-hash",
 				 GBE_STORE_DATA, GBE_PLACE_FILE, 0, GBE_NO, GBE_YES,
 				 "HashKV at revision %" G_GINT64_FORMAT
@@ -163,31 +156,30 @@ gbe_verify_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 	if (!gbe_store_open_data(store, manifest->name, &fd, &local)) {
 		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 			return false;
-		add(verification, "backup-no-data", "it is gone");
-		finish(g_steal_pointer(&verification), ret_verification);
+		add_damage(verification, "backup-no-data", "it is gone");
+		finish_verification(g_steal_pointer(&verification), ret_verification);
 		return true;
 	}
 	if (!gbe_compare_manifest(fd, manifest,
-				  options->digests || options->level == GBE_VERIFY_FULL, go_on,
-				  &digesting, &local)) {
+				  options->digests || options->level == GBE_VERIFY_FULL,
+				  may_read_more, &digesting, &local)) {
 		if (!gbe_pass_unless(error, &local, GBE_ERROR_VERIFY_FAILED))
 			return false;
-		add(verification, "backup-differs", local->message);
+		add_damage(verification, "backup-differs", local->message);
 	}
 	wal_fd = gbe_data_open_wal_of_copy(app, manifest->data_dir, fd);
 	if (!read_directory(app, fd, wal_fd, app->config->etcd.member_dir, manifest->etcd_version,
 			    options, verification, error))
 		return gbe_prefix(error, "backup %s", manifest->name);
-	compare_identity(verification, manifest);
-	compare_hash(verification, manifest);
-	finish(g_steal_pointer(&verification), ret_verification);
+	compare_record(verification, manifest);
+	finish_verification(g_steal_pointer(&verification), ret_verification);
 	return true;
 }
 
 /* Holds etcd's lock as long as *ret_lock_fd is open. */
 static bool
-lock(int data_fd, const char *member_path, int wal_fd, const char *path, int *ret_lock_fd,
-     GError **error)
+lock_etcd(int data_fd, const char *member_path, int wal_fd, const char *path, int *ret_lock_fd,
+	  GError **error)
 {
 	switch (gbe_in_use(data_fd, member_path, wal_fd, ret_lock_fd, error)) {
 	case GBE_NO:
@@ -213,12 +205,12 @@ gbe_verify_data(GbeApp *app, GbeData *data, const GbeVerifyOptions *options,
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no data directory %s",
 				 data->path);
 	if (data->member_path != NULL &&
-	    !lock(data->fd, data->member_path, data->wal_fd, data->path, &lock_fd, error))
+	    !lock_etcd(data->fd, data->member_path, data->wal_fd, data->path, &lock_fd, error))
 		return false;
 	if (!read_directory(app, data->fd, data->wal_fd, app->config->etcd.member_dir, NULL,
 			    options, verification, error))
 		return gbe_prefix(error, "%s", data->path);
-	finish(g_steal_pointer(&verification), ret_verification);
+	finish_verification(g_steal_pointer(&verification), ret_verification);
 	return true;
 }
 
@@ -244,21 +236,8 @@ gbe_verify_snapshot(GbeApp *app, int fd, const char *name, const GbeVerifyOption
 
 	if (!read_snapshot(app, fd, options, verification, error))
 		return gbe_prefix(error, "%s", name);
-	finish(g_steal_pointer(&verification), ret_verification);
+	finish_verification(g_steal_pointer(&verification), ret_verification);
 	return true;
-}
-
-static bool
-verify_directory(GbeApp *app, int fd, const GbeVerifyOptions *options,
-		 GbeVerification *verification, GError **error)
-{
-	g_autofree char *member_path = NULL;
-	gbe_autofd int lock_fd = -1;
-
-	if (gbe_member_locate(fd, "auto", &member_path, NULL) &&
-	    !lock(fd, member_path, -1, verification->name, &lock_fd, error))
-		return false;
-	return read_directory(app, fd, -1, "auto", NULL, options, verification, error);
 }
 
 bool
@@ -268,20 +247,27 @@ gbe_verify_path(GbeApp *app, const char *path, const GbeVerifyOptions *options,
 	g_autofree char *absolute =
 	    app->below_root ? g_strdup(path) : g_canonicalize_filename(path, NULL);
 	g_autoptr(GbeVerification) verification = NULL;
+	g_autofree char *member_path = NULL;
+	gbe_autofd int lock_fd = -1;
 	gbe_autofd int fd = -1;
 	struct stat st;
-	bool is_directory;
+	bool ok;
 
 	if (!gbe_open_in_root(app->root_fd, absolute, O_RDONLY | O_NONBLOCK, &fd, error))
 		return false;
 	if (fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at %s", path);
-	is_directory = S_ISDIR(st.st_mode);
-	verification = verification_new(is_directory ? GBE_VERIFY_DIRECTORY : GBE_VERIFY_SNAPSHOT,
-					path, options);
-	if (is_directory ? !verify_directory(app, fd, options, verification, error)
-			 : !read_snapshot(app, fd, options, verification, error))
+	if (S_ISDIR(st.st_mode)) {
+		verification = verification_new(GBE_VERIFY_DIRECTORY, path, options);
+		ok = (!gbe_member_locate(fd, "auto", &member_path, NULL) ||
+		      lock_etcd(fd, member_path, -1, path, &lock_fd, error)) &&
+		     read_directory(app, fd, -1, "auto", NULL, options, verification, error);
+	} else {
+		verification = verification_new(GBE_VERIFY_SNAPSHOT, path, options);
+		ok = read_snapshot(app, fd, options, verification, error);
+	}
+	if (!ok)
 		return gbe_prefix(error, "%s", path);
-	finish(g_steal_pointer(&verification), ret_verification);
+	finish_verification(g_steal_pointer(&verification), ret_verification);
 	return true;
 }
