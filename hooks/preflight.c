@@ -15,7 +15,7 @@ static int
 work(GbeApp *app, gpointer data)
 {
 	gbe_hook_apply(data, app);
-	return gbe_preflight_run(app, NULL);
+	return gbe_preflight_run(app);
 }
 
 static int

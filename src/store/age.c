@@ -2,7 +2,7 @@
 #include "store/age.h"
 
 #include "app/device/etcd-tool.h"
-#include "app/device/key-file.h"
+#include "app/device/endpoint.h"
 #include "fs/open.h"
 #include "sys/child.h"
 

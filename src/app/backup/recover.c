@@ -467,7 +467,7 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 		return false;
 	if (facts->intent != NULL && !recover_intent(&r, facts->intent, error))
 		return false;
-	return sweep_stagings(&r, error) && gbe_store_sweep(store, NULL, app->patience, error);
+	return sweep_stagings(&r, error) && gbe_store_sweep(store, app->patience, error);
 }
 
 bool

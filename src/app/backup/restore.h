@@ -46,9 +46,10 @@ bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name,
 		     const GbeTakeOver *take_over, guint64 sequence, GbeManifest *displaced,
 		     const GbeRestoreOptions *options, GbeTiming *ret_timing,
 		     GError **error) GBE_CHECKED;
-/* Does the backup match its manifest, and are etcd's files in it sound, as gbe_inside_backup() checks?
+/* Does the backup match its manifest, and are etcd's files in it sound? Checks every row, each digest and the recorded
+ * HashKV, as far as [restore] verify-budget= allows; after that, what a starting etcd reads first.
  * GBE_ERROR_VERIFY_FAILED: no, or the backup is gone; _CANNOT_TELL: the disk cannot deliver it now, or this
- * process could not look. @ret_look_usec as in gbe_inside_backup(). */
+ * process could not look. @ret_look_usec: how long the look into etcd's files took; may be NULL. */
 bool gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 			  gint64 *ret_look_usec, GError **error) GBE_CHECKED;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backups/inside.h"
 
-#include "app/backups/verify.h"
 #include "base/format.h"
 #include "core/decide/decide.h"
 #include "etcd/directory/member.h"
@@ -209,48 +208,4 @@ gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **error)
 	g_free(manifest->grade_reason);
 	manifest->grade_reason = g_steal_pointer(&why);
 	return true;
-}
-
-bool
-gbe_inside_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest, gint64 *ret_look_usec,
-		  GError **error)
-{
-	const GbeVerifyOptions sanity = {.level = GBE_VERIFY_SANITY};
-	guint64 seconds = app->config->restore.verify_budget;
-	const GbeVerifyOptions full = {
-	    .level = GBE_VERIFY_FULL,
-	    .deadline = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC,
-	};
-	g_autoptr(GbeVerification) verification = NULL;
-	g_autoptr(GError) local = NULL;
-	const GbeFinding *worst;
-	g_autofree char *why = NULL;
-
-	if (seconds > 0) {
-		bool ok = gbe_verify_backup(app, store, manifest, &full, &verification, &local);
-		bool unread =
-		    ok ? gbe_findings_worst(&verification->findings) == GBE_FINDING_UNKNOWN
-		       : g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED);
-
-		/* The time ran out before all was read, and no damage was seen until then. */
-		if (unread && g_get_monotonic_time() >= full.deadline) {
-			gbe_complain("backup %s is not read in full within the %" G_GUINT64_FORMAT
-				     " s of [restore] verify-budget; what a starting etcd reads "
-				     "first is checked instead",
-				     manifest->name, seconds);
-			g_clear_pointer(&verification, gbe_verification_free);
-		} else if (!ok) {
-			return gbe_pass(error, &local);
-		}
-	}
-	if (verification == NULL &&
-	    !gbe_verify_backup(app, store, manifest, &sanity, &verification, error))
-		return false;
-	if (ret_look_usec != NULL)
-		*ret_look_usec = verification->look_usec;
-	worst = gbe_findings_first(&verification->findings);
-	if (worst == NULL || worst->severity != GBE_FINDING_DAMAGE)
-		return true;
-	why = gbe_finding_to_text(worst);
-	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s", why);
 }

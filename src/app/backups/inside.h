@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Looks into etcd's own files, for decisions, for manifests and before a restore. The data is sound when nothing is
+ * Looks into etcd's own files, for decisions and for manifests. The data is sound when nothing is
  * wrong that makes a starting etcd die or lose writes. Data that this program does not know, or could not
  * read, is unknown, never unsound. Writes nothing and takes no lock: the caller has etcd's lock, or a copy.
  */
@@ -20,9 +20,3 @@ bool gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **e
 /* Records a look at sound data, which says more than the manifest did before. Raises ->verified, and an unproven
  * grade when only that was missing. */
 void gbe_inside_record(const GbeDirectory *directory, GbeVerifyLevel level, GbeManifest *manifest);
-/* Before a restore: does the backup match its manifest, and is its content sound? Checks every row, each digest
- * and the recorded HashKV, as far as [restore] verify-budget= allows. A backup that takes longer gets the sanity
- * check, and the journal reports that. GBE_ERROR_VERIFY_FAILED names what is damaged; an unknown format passes.
- * @ret_look_usec: how long the look into etcd's files took; may be NULL. */
-bool gbe_inside_backup(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
-		       gint64 *ret_look_usec, GError **error) GBE_CHECKED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backups/keys.h"
 
-#include "app/device/key-file.h"
+#include "app/device/endpoint.h"
 #include "fs/open.h"
 
 #include <errno.h>

@@ -310,11 +310,11 @@ sweep_pending(GbeStore *store, const char *pending, gint64 *patience, GError **e
 }
 
 bool
-gbe_store_sweep(GbeStore *store, const char *skip, gint64 *patience, GError **error)
+gbe_store_sweep(GbeStore *store, gint64 *patience, GError **error)
 {
 	g_autoptr(GPtrArray) names = NULL;
 
-	if (store->near != NULL && !gbe_store_sweep(store->near, skip, patience, error))
+	if (store->near != NULL && !gbe_store_sweep(store->near, patience, error))
 		return false;
 	if (store->fd < 0)
 		return true;
@@ -329,8 +329,7 @@ gbe_store_sweep(GbeStore *store, const char *skip, gint64 *patience, GError **er
 
 		(void)unlinkat(store->fd, manifest, 0);
 		if (g_str_has_prefix(name, GBE_RUNG_PENDING))
-			ok = g_strcmp0(name + strlen(GBE_RUNG_PENDING), skip) == 0 ||
-			     sweep_pending(store, name, patience, &local);
+			ok = sweep_pending(store, name, patience, &local);
 		else if (g_str_has_prefix(name, GBE_RUNG_PARTIAL) ||
 			 g_str_has_prefix(name, GBE_TMP_PREFIX))
 			ok = gbe_remove_tree_within_at(store->fd, name, patience, &local);
@@ -522,7 +521,6 @@ gbe_store_observe(GbeStore *store, GbeFacts *facts, GPtrArray **ret_damaged, GEr
 	if (store->near != NULL && store->near->fd >= 0 &&
 	    !observe_names(store->near, facts, damaged, error))
 		return false;
-	if (ret_damaged != NULL)
-		*ret_damaged = g_steal_pointer(&damaged);
+	*ret_damaged = g_steal_pointer(&damaged);
 	return true;
 }

@@ -61,8 +61,8 @@ int gbe_used_run(GbeApp *app);
 GPtrArray *gbe_preflight_check(GbeApp *app, const GbeHealthLook *look);
 /* 0, 5 or 7. */
 int gbe_preflight_status(const GPtrArray *findings);
-/* The program: 0, 5 or 7. With @ret_findings (array of char *), logs nothing. */
-int gbe_preflight_run(GbeApp *app, GPtrArray **ret_findings);
+/* The program: 0, 5 or 7. Tells the journal, and stores the problems for the MOTD. */
+int gbe_preflight_run(GbeApp *app);
 
 /*
  * The generator passes the configuration to systemd, at boot and at each reload of its units, before any unit runs:

@@ -85,10 +85,10 @@ gbe_preflight_status(const GPtrArray *findings)
 	return status;
 }
 
-/* Tells the journal. Stores the problems for the MOTD, which status writes. */
-static void
-report_findings(GbeApp *app, const GPtrArray *findings)
+int
+gbe_preflight_run(GbeApp *app)
 {
+	g_autoptr(GPtrArray) findings = gbe_preflight_check(app, NULL);
 	GbeObserveOptions options = {0};
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(JsonObject) object = json_object_new();
@@ -112,32 +112,12 @@ report_findings(GbeApp *app, const GPtrArray *findings)
 			json_array_add_string_element(problems, finding->text);
 	}
 	json_object_set_array_member(object, "problems", problems);
+	/* For the MOTD, which status writes. */
 	text = gbe_json_print_object(object);
 	if (!gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &error) ||
 	    !gbe_write_file_at(run_fd, name, text, strlen(text), 0644, GBE_WRITE_LATER, &error))
 		gbe_note("%s", error->message);
 	if (gbe_observe(app, &options, &observed, NULL))
 		gbe_status_write(app, observed, NULL);
-}
-
-int
-gbe_preflight_run(GbeApp *app, GPtrArray **ret_findings)
-{
-	g_autoptr(GPtrArray) findings = gbe_preflight_check(app, NULL);
-
-	if (ret_findings == NULL) {
-		report_findings(app, findings);
-	} else {
-		*ret_findings = g_ptr_array_new_with_free_func(g_free);
-		for (guint i = 0; i < findings->len; i++) {
-			const GbePreflightFinding *finding = findings->pdata[i];
-
-			g_ptr_array_add(
-			    *ret_findings,
-			    g_strdup_printf("%s: %s: %s",
-					    gbe_preflight_level_to_string(finding->level),
-					    finding->check, finding->text));
-		}
-	}
 	return gbe_preflight_status(findings);
 }

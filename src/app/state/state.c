@@ -176,6 +176,17 @@ record_about(guint64 of)
 	return object;
 }
 
+/* NULL is recorded as null. */
+static JsonObject *
+record_of_texts(const char *key, const char *text, const char *other_key, const char *other_text)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_json_set_string(object, key, text);
+	gbe_json_set_string(object, other_key, other_text);
+	return object;
+}
+
 static bool
 append_durably(GbeApp *app, GbeLedgerKind kind, JsonObject *object, GError **error)
 {
@@ -300,30 +311,24 @@ gbe_state_write_request(GbeApp *app, const GbeRequest *request, GError **error)
 bool
 gbe_state_end_request(GbeApp *app, const char *result, const char *reason, GError **error)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = record_of_texts("result", result, "reason", reason);
 
-	gbe_json_set_string(object, "result", result);
-	gbe_json_set_string(object, "reason", reason);
 	return append_durably(app, GBE_LEDGER_REQUEST_ENDED, object, error);
 }
 
 bool
 gbe_state_note_cmdline(GbeApp *app, const char *restore, const char *rd_restore, GError **error)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = record_of_texts("restore", restore, "rd_restore", rd_restore);
 
-	gbe_json_set_string(object, "restore", restore);
-	gbe_json_set_string(object, "rd_restore", rd_restore);
 	return append_durably(app, GBE_LEDGER_CMDLINE, object, error);
 }
 
 bool
 gbe_state_carry_failure(GbeApp *app, const char *operation, const char *reason, GError **error)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = record_of_texts("operation", operation, "reason", reason);
 
-	gbe_json_set_string(object, "operation", operation);
-	gbe_json_set_string(object, "reason", reason);
 	return append_durably(app, GBE_LEDGER_FAILURE, object, error);
 }
 
