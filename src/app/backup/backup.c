@@ -2,7 +2,7 @@
 #include "app/backup/backup.h"
 
 #include "app/backup/retention.h"
-#include "app/backups/inside.h"
+#include "app/backups/verify.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "core/space.h"

@@ -103,30 +103,29 @@ move_others(int live_fd, int staged_fd, char *const *entries, GError **error)
 	return gbe_list_end(&list, error);
 }
 
-static bool
-exchange_one(int live_fd, int staged_fd, const char *entry, GError **error)
-{
-	const char *name;
-	guint64 wanted, staged, live;
-
-	if (!split_entry(entry, &wanted, &name, error) ||
-	    !inode_of(staged_fd, name, &staged, error) || !inode_of(live_fd, name, &live, error))
-		return false;
-	/* It is in its place; or it was, and a system without this program has replaced it since. */
-	if (staged != wanted)
-		return true;
-	return live != 0 ? gbe_exchange_at(live_fd, name, staged_fd, name, error)
-			 : gbe_rename_new_at(staged_fd, name, live_fd, name, error);
-}
-
 bool
 gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries, GError **error)
 {
-	for (char *const *entry = entries; *entry != NULL; entry++)
-		if ((entry[1] == NULL && !move_others(live_fd, staged_fd, entries, error)) ||
-		    !exchange_one(live_fd, staged_fd, *entry, error) ||
-		    GBE_FAULT("entries-one-exchanged", error))
-			return gbe_prefix(error, "exchange the entries of the data directory");
+	static const char context[] = "exchange the entries of the data directory";
+
+	for (char *const *entry = entries; *entry != NULL; entry++) {
+		const char *name;
+		guint64 wanted, staged, live;
+		bool ok = true;
+
+		if (entry[1] == NULL && !move_others(live_fd, staged_fd, entries, error))
+			return gbe_prefix(error, "%s", context);
+		if (!split_entry(*entry, &wanted, &name, error) ||
+		    !inode_of(staged_fd, name, &staged, error) ||
+		    !inode_of(live_fd, name, &live, error))
+			return gbe_prefix(error, "%s", context);
+		/* Else the entry is in its place; or it was, and a system without this program has replaced it since. */
+		if (staged == wanted)
+			ok = live != 0 ? gbe_exchange_at(live_fd, name, staged_fd, name, error)
+				       : gbe_rename_new_at(staged_fd, name, live_fd, name, error);
+		if (!ok || GBE_FAULT("entries-one-exchanged", error))
+			return gbe_prefix(error, "%s", context);
+	}
 	return gbe_sync_dir(live_fd, "the data directory", error) &&
 	       gbe_sync_dir(staged_fd, "the staging directory", error);
 }

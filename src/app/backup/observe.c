@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/observe.h"
 
-#include "app/backups/inside.h"
+#include "app/backups/verify.h"
 #include "app/state/state.h"
 #include "core/backup-name.h"
 #include "core/decide/decide.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "app/backups/inside.h"
+#include "app/backups/verify.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "etcd/directory/member.h"

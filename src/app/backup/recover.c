@@ -74,14 +74,6 @@ set_nonce_aside(const GbeData *data, const char *name, GError **error)
 				 aside, error);
 }
 
-static bool
-discard_nonce_directories(const GbeData *data, GError **error)
-{
-	return data->fd < 0 || data->parent_fd < 0 ||
-	       (set_nonce_aside(data, GBE_NONCE_NAME, error) &&
-		set_nonce_aside(data, GBE_TMP_PREFIX GBE_NONCE_NAME, error));
-}
-
 /* True: @name is @prefix and a number in the form that this program writes. */
 static bool
 has_number(const char *name, const char *prefix)
@@ -457,7 +449,9 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 	/* Interrupted writes. The data directory may belong to another user: only that one name, and no tree. The
 	 * nonce only helps when root moves the data. */
 	g_clear_error(&local);
-	if (!discard_nonce_directories(data, &local))
+	if (data->fd >= 0 && data->parent_fd >= 0 &&
+	    (!set_nonce_aside(data, GBE_NONCE_NAME, &local) ||
+	     !set_nonce_aside(data, GBE_TMP_PREFIX GBE_NONCE_NAME, &local)))
 		g_debug("%s", local->message);
 	if (data->fd >= 0)
 		(void)unlinkat(data->fd, GBE_TMP_PREFIX GBE_NONCE_NAME, 0);

@@ -423,23 +423,6 @@ gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 			 manifest->name, local->message);
 }
 
-/* Files in the data directory that are not etcd's data are kept, too. */
-static GbeManifest *
-manifest_of_the_rest(Restore *r)
-{
-	GbeManifest *manifest = gbe_manifest_new();
-
-	manifest->sequence = r->intent->sequence;
-	manifest->name = gbe_backup_name_adopted(manifest->sequence);
-	manifest->origin = GBE_ORIGIN_DISPLACED;
-	manifest->method = GBE_METHOD_RENAME;
-	manifest->grade = GBE_GRADE_BAD;
-	manifest->grade_reason = g_strdup("what lay in the data directory had no etcd data");
-	manifest->created = r->observed->facts->now;
-	manifest->data_dir = g_strdup(r->observed->data->path);
-	return manifest;
-}
-
 /* Without a name, the displaced tree is removed after the exchange. */
 static void
 lose_displaced(Restore *r, const GbeManifest *displaced)
@@ -457,6 +440,7 @@ prepare_displaced(Restore *r, const GbeManifest *displaced, GError **error)
 {
 	GbeData *data = r->observed->data;
 	GbeStore *place = NULL;
+	GbeManifest *manifest;
 
 	if (data->fd < 0)
 		return true;
@@ -476,10 +460,22 @@ prepare_displaced(Restore *r, const GbeManifest *displaced, GError **error)
 		lose_displaced(r, displaced);
 		return true;
 	}
-	r->intent->displaced =
-	    displaced != NULL ? gbe_manifest_copy(displaced) : manifest_of_the_rest(r);
-	g_free(r->intent->displaced->written_by);
-	r->intent->displaced->written_by = g_strdup(GBE_VERSION);
+	manifest = displaced != NULL ? gbe_manifest_copy(displaced) : gbe_manifest_new();
+	/* Files in the data directory that are not etcd's data are also kept. */
+	if (displaced == NULL) {
+		manifest->sequence = r->intent->sequence;
+		manifest->name = gbe_backup_name_adopted(manifest->sequence);
+		manifest->origin = GBE_ORIGIN_DISPLACED;
+		manifest->method = GBE_METHOD_RENAME;
+		manifest->grade = GBE_GRADE_BAD;
+		manifest->grade_reason =
+		    g_strdup("what lay in the data directory had no etcd data");
+		manifest->created = r->observed->facts->now;
+		manifest->data_dir = g_strdup(data->path);
+	}
+	g_free(manifest->written_by);
+	manifest->written_by = g_strdup(GBE_VERSION);
+	r->intent->displaced = manifest;
 	if (r->intent->keep_existing != NULL)
 		return true;
 	return gbe_store_for_rename(r->app, r->observed->store, r->stage_fd, &place, error) &&
@@ -590,22 +586,6 @@ attempt_restore(Restore *r, const GbeManifest *displaced, guint64 sequence, GErr
 	return false;
 }
 
-/* Tries again with more room, as often as there is something to give up. */
-static bool
-attempt_with_room(Restore *r, const GbeManifest *displaced, guint64 sequence, GError **error)
-{
-	for (;;) {
-		g_autoptr(GError) local = NULL;
-
-		if (attempt_restore(r, displaced, sequence, &local))
-			return true;
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE) || !give_up_more(r))
-			return gbe_pass(error, &local);
-		g_debug("%s; tried again with more room", local->message);
-		r->full = true;
-	}
-}
-
 /* After the exchange, the next holder of the lock finishes what fails here. */
 static bool
 finish_restore(Restore *r, const GbeManifest *displaced, GError **error)
@@ -672,8 +652,18 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeT
 	r.timing.verify_usec = g_get_monotonic_time() - begin;
 	r.staging = g_strdup_printf(GBE_RUNG_RESTORE "%" G_GUINT64_FORMAT, sequence);
 	r.staged = g_strdup_printf(GBE_RUNG_STAGING "%" G_GUINT64_FORMAT, sequence);
-	if (!attempt_with_room(&r, displaced, sequence, error) ||
-	    !finish_restore(&r, displaced, error))
+	/* Tries again with more room, as often as there is something to give up. */
+	for (;;) {
+		g_autoptr(GError) local = NULL;
+
+		if (attempt_restore(&r, displaced, sequence, &local))
+			break;
+		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE) || !give_up_more(&r))
+			return gbe_pass(error, &local);
+		g_debug("%s; tried again with more room", local->message);
+		r.full = true;
+	}
+	if (!finish_restore(&r, displaced, error))
 		return false;
 	r.timing.total_usec = g_get_monotonic_time() - begin;
 	if (ret_timing != NULL)

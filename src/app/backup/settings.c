@@ -122,25 +122,6 @@ member_of_backup(const GbeFacts *facts, guint64 number)
 	return NULL;
 }
 
-/* Of data that is gone: the member that its owner had, else the one that this device was when its etcd last answered
- * (app/state/state.h). *ret_member NULL: not known. */
-static bool
-former_member(GbeApp *app, const GbeFacts *facts, char **ret_member, GError **error)
-{
-	g_autoptr(JsonObject) record = NULL;
-	const char *cluster = facts->owner != NULL ? facts->owner->cluster_id : NULL;
-	const char *member = facts->owner != NULL ? facts->owner->member_id : NULL;
-
-	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
-		return false;
-	if ((cluster == NULL || member == NULL) && record != NULL) {
-		cluster = gbe_json_string(record, "cluster", NULL);
-		member = gbe_json_string(record, "member", NULL);
-	}
-	*ret_member = cluster != NULL && member != NULL ? member_of(cluster, member) : NULL;
-	return true;
-}
-
 static bool
 has_backup(const GbeFacts *facts, const char *member)
 {
@@ -189,11 +170,25 @@ gbe_settings_aside(GbeApp *app, bool *ret_any, GError **error)
 bool
 gbe_settings_set_aside(GbeApp *app, const GbeObserved *observed, guint64 number, GError **error)
 {
+	const GbeTakeOver *owner = observed->facts->owner;
+	const char *cluster = owner != NULL ? owner->cluster_id : NULL;
+	const char *id = owner != NULL ? owner->member_id : NULL;
 	g_auto(Places) places = {.pki.fd = -1};
 	g_autofree char *member = member_of_backup(observed->facts, number);
+	g_autoptr(JsonObject) record = NULL;
 
-	if (number == 0 && !former_member(app, observed->facts, &member, error))
-		return false;
+	/* Of data that is gone: the member that its owner had, else the one that this device was when its etcd last
+	 * answered (app/state/state.h). */
+	if (number == 0) {
+		if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
+			return false;
+		if ((cluster == NULL || id == NULL) && record != NULL) {
+			cluster = gbe_json_string(record, "cluster", NULL);
+			id = gbe_json_string(record, "member", NULL);
+		}
+		g_free(member);
+		member = cluster != NULL && id != NULL ? member_of(cluster, id) : NULL;
+	}
 	return open_places(app, &places, error) && set_aside(&places.state, member, error) &&
 	       set_aside(&places.pki, member, error);
 }

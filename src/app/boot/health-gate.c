@@ -156,22 +156,12 @@ set_deadline(Gate *gate, JsonObject *done)
 			     (guint)((gate->deadline - now) / G_USEC_PER_SEC) + GRACE_SECONDS);
 }
 
-/* Greenboot's service has no sandbox. The nonce is written into the data directory if prerun found no directory. */
-static void
-confine_check(const GbeApp *app)
-{
-	const char *const writable[] = {GBE_STATE_DIR, GBE_RUN_DIR, "/run/motd.d",
-					app->config->etcd.data_dir, NULL};
-	g_autoptr(GError) error = NULL;
-
-	if (!gbe_confine(app->root_fd, writable, &error))
-		gbe_note("not confined: %s", error->message);
-}
-
 static int
 run_check(Gate *gate)
 {
+	const char *writable[] = {GBE_STATE_DIR, GBE_RUN_DIR, "/run/motd.d", NULL, NULL};
 	g_autoptr(JsonObject) done = NULL;
+	g_autoptr(GError) error = NULL;
 	GbeEventFields fields = {0};
 	const GbeHealthReport *report;
 
@@ -179,7 +169,11 @@ run_check(Gate *gate)
 		gbe_note("off: [etcd] service is empty");
 		return 0;
 	}
-	confine_check(gate->app);
+	/* Greenboot's service has no sandbox. The nonce is written into the data directory if prerun found no
+	 * directory. */
+	writable[3] = gate->app->config->etcd.data_dir;
+	if (!gbe_confine(gate->app->root_fd, writable, &error))
+		gbe_note("not confined: %s", error->message);
 	gate->greenboot = gbe_greenboot_load(gate->app->root_fd);
 	gate->look = gbe_health_look_new(gate->app);
 	record_in_ledger(gate, false);
