@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store/age.h"
 
-#include "app/device/etcd-tool.h"
 #include "app/device/endpoint.h"
+#include "app/device/etcd-tool.h"
 #include "fs/open.h"
 #include "sys/child.h"
 

@@ -288,6 +288,19 @@ gbe_store_remove(GbeStore *store, const char *name, gint64 *patience, GError **e
 	return gbe_rethrow(error, GBE_ERROR_PARTIAL);
 }
 
+/* Does the backup have a tree? A consumed backup has none. */
+static bool
+has_tree(int entry_fd, bool *ret_has, GError **error)
+{
+	struct stat st;
+
+	*ret_has = fstatat(entry_fd, GBE_STORE_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!*ret_has)
+		return errno == ENOENT || gbe_throw_errno(error, errno, "look for " GBE_STORE_DATA);
+	*ret_has = S_ISDIR(st.st_mode);
+	return true;
+}
+
 /* A pending entry with both parts is complete: only its name is missing. */
 static bool
 sweep_pending(GbeStore *store, const char *pending, gint64 *patience, GError **error)
@@ -298,7 +311,7 @@ sweep_pending(GbeStore *store, const char *pending, gint64 *patience, GError **e
 	bool has_data = false;
 
 	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
-	    !gbe_store_has_data(entry_fd, &has_data, error))
+	    !has_tree(entry_fd, &has_data, error))
 		return false;
 	if (!has_data)
 		return gbe_remove_tree_within_at(store->fd, pending, patience, error);
@@ -396,18 +409,6 @@ gbe_store_prepare(GbeStore *store, const GbeManifest *manifest, GError **error)
 
 /* ---- the list: backups, names that are taken, and entries that cannot be read ---- */
 
-bool
-gbe_store_has_data(int entry_fd, bool *ret_has, GError **error)
-{
-	struct stat st;
-
-	*ret_has = fstatat(entry_fd, GBE_STORE_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	if (!*ret_has)
-		return errno == ENOENT || gbe_throw_errno(error, errno, "look for " GBE_STORE_DATA);
-	*ret_has = S_ISDIR(st.st_mode);
-	return true;
-}
-
 static void
 count_sequence(GbeFacts *facts, guint64 sequence)
 {
@@ -424,7 +425,7 @@ read_entry(GbeStore *store, const char *name, GbeManifest **ret_manifest, GError
 
 	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error) ||
 	    !gbe_store_read_manifest(store, entry_fd, name, &manifest, error) ||
-	    !gbe_store_has_data(entry_fd, &has_data, error))
+	    !has_tree(entry_fd, &has_data, error))
 		return false;
 	if (!manifest->consumed && !has_data)
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "backup %s has no data", name);

@@ -61,8 +61,6 @@ typedef enum {
 /* The reserves (fs/reserve.h) next to the backups, and next to the displaced trees on the data's file system, where
  * these are not on the state's file system: a restore needs some room on a disk that the failed update has filled. */
 void gbe_store_reserve(GbeApp *app, GbeStore *store, GbeReserve how);
-/* Does the backup have a tree? A consumed backup has none. */
-bool gbe_store_has_data(int entry_fd, bool *ret_has, GError **error) GBE_CHECKED;
 /* Reads the manifest, and what its keyed digest proves. */
 bool gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *name,
 			     GbeManifest **ret_manifest, GError **error) GBE_CHECKED;
