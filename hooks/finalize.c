@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Runs at an orderly shutdown, once the data is closed: records what the next start needs to know. */
-#include "app/boot/finalize.h"
+#include "app/boot/boot.h"
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
 

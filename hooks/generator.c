@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* greenboot-etcd-generator, see systemd.generator(7): ties the units to the configured service. */
-#include "app/boot/generate.h"
+#include "app/boot/boot.h"
 #include "base/error.h"
 
 #include <stdio.h>

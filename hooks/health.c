@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* greenboot's required check. Ends with 1 for what an OS rollback could mend, else with 0. */
-#include "app/boot/health-gate.h"
+#include "app/boot/boot.h"
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
 

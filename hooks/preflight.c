@@ -2,7 +2,7 @@
 /* Runs when a system update was staged: would the update go well? Changes nothing. */
 #include <sys/stat.h>
 
-#include "app/boot/preflight.h"
+#include "app/boot/boot.h"
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
 #include "app/rehearse/rehearse.h"
@@ -15,7 +15,7 @@ static int
 work(GbeApp *app, gpointer data)
 {
 	gbe_hook_apply(data, app);
-	return gbe_preflight_run(app, NULL);
+	return gbe_preflight_run(app);
 }
 
 static int

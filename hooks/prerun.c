@@ -2,7 +2,7 @@
 /* Runs before etcd starts: backs up, restores, takes over. Ends with 0, or with 5 when etcd must not start. */
 #include "app/device/hook.h"
 
-#include "app/boot/prerun.h"
+#include "app/boot/boot.h"
 
 int
 main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Records that greenboot judged this run red. */
-#include "app/boot/judge.h"
+#include "app/boot/boot.h"
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Records that this run has used etcd's data for longer than a trial lasts. */
-#include "app/boot/used.h"
+#include "app/boot/boot.h"
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
 

@@ -51,7 +51,7 @@ run_renewal(GbeApp *app, GError **error)
 	    !gbe_open_in_root(app->root_fd, argv[0], O_RDONLY, &program_fd, error) ||
 	    !gbe_open_root("/", &root_fd, error) ||
 	    !gbe_child_start(program_fd, (const char *const *)argv, root_fd, &child, error) ||
-	    !gbe_etcd_tool_wait(&child, SECONDS, NULL, NULL, error))
+	    !gbe_etcd_tool_wait(&child, SECONDS, error))
 		return gbe_prefix(error, "[certs] renew-command");
 	return true;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/backup/maintenance.h"
 #include "app/backups/data.h"
 #include "app/by-hand/by-hand.h"
 #include "app/health/certificates.h"

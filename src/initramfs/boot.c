@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Carries out the kernel command line's request to the initramfs, for its unit. */
 #include "initramfs/boot.h"
-#include "app/boot/prerun.h"
+#include "app/boot/boot.h"
 #include "cli/verb.h"
 #include "sys/systemd/events.h"
 

@@ -5,7 +5,9 @@
  * (sys/deployment/deployments.c). The list of deployments is not known, so nothing is ever pruned. Messages go to stderr,
  * which is the journal's where a unit runs.
  */
+#include "app/boot/supervise.h"
 #include "app/upkeep/displaced-discard.h"
+#include "base/error.h"
 #include "sys/deployment/ostree.h"
 #include "sys/process.h"
 #include "sys/systemd/journal.h"
@@ -128,4 +130,24 @@ gbe_displaced_discard(GbeApp *app, const char *name, const char *restored, guint
 		      GError **error)
 {
 	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no etcd runs in the initramfs");
+}
+
+/* Never called: prerun runs without a supervisor here. */
+
+int
+gbe_supervise_prerun(const char *root, GbeWork work, gpointer data, guint idle_seconds)
+{
+	return GBE_EXIT_HELD;
+}
+
+int
+gbe_supervise_ask(GbeApp *app, gpointer data)
+{
+	return GBE_EXIT_HELD;
+}
+
+int
+gbe_supervise_show(GbeApp *app, gpointer data)
+{
+	return 0;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "app/device/endpoint.h"
-#include "app/device/key-file.h"
 #include "base/fault.h"
 #include "core/snapshot/name.h"
 #include "store/bucket/bucket.h"

@@ -140,7 +140,7 @@ if [ "$(findings core "$scratch/upward.c" | wc -l)" -eq 2 ]; then
 else
 	not_ok layer-law-can-fail "an include of sys/ and of base/fault.h from core was not found"
 fi
-if [ -n "$(bad_include app app/boot/prerun.h backup)" ] && [ -z "$(bad_include app app/backup/observe.h boot)" ] &&
+if [ -n "$(bad_include app app/boot/boot.h backup)" ] && [ -z "$(bad_include app app/backup/observe.h boot)" ] &&
 	[ -n "$(bad_include core core/decide/facts.h "")" ] &&
 	[ -n "$(bad_include store certs/pki.h "")" ] && [ -n "$(bad_include certs cluster/look.h "")" ] &&
 	[ -n "$(bad_include cli store/depot.h verbs)" ] && [ -n "$(bad_include store store/depot.h bucket)" ] &&

@@ -4,7 +4,7 @@
 
 #include <sys/file.h>
 
-#include "app/backups/quiet.h"
+#include "app/backups/data.h"
 #include "sys/systemd/events.h"
 
 #define DATA "var/lib/etcd"

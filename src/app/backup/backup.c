@@ -2,7 +2,7 @@
 #include "app/backup/backup.h"
 
 #include "app/backup/retention.h"
-#include "app/backups/inside.h"
+#include "app/backups/verify.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "core/space.h"
@@ -67,31 +67,6 @@ is_room_needed(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_an
 	return true;
 }
 
-/* Short of space, removes what retention would remove anyway. */
-static bool
-make_room(Backup *b, GError **error)
-{
-	GbeSpace space = {0};
-
-	/* One that cannot be removed makes no room, and is noted. */
-	(void)gbe_retention_run(b->app, b->observed, is_room_needed, b, NULL);
-	if (!measure_space(b, &space, error))
-		return false;
-	/* XFS may have up to some hundred free inodes more than it says: the copy finds out. */
-	if (gbe_space_missing(&space) == 0)
-		return true;
-	{
-		g_autofree char *missing = gbe_size_to_text(gbe_space_missing(&space));
-		g_autofree char *takes = gbe_size_to_text(space.would_write);
-		g_autofree char *is_free = gbe_size_to_text(space.available);
-
-		return gbe_throw(error, GBE_ERROR_NO_SPACE,
-				 "no room for a backup in %s: %s more are needed (it takes %s, %s "
-				 "are free); `greenboot-etcd list --exclusive` shows what could go",
-				 b->observed->store->path, missing, takes, is_free);
-	}
-}
-
 /* While etcd writes, the source no longer equals the copy; the copy's own content proves it. */
 static bool
 wants_comparison(const Backup *b)
@@ -105,7 +80,6 @@ clone_data(Backup *b, GError **error)
 	GbeData *data = b->observed->data;
 	g_autofree char *snaps = NULL;
 	g_autofree char *db = NULL;
-	const char *const *first = NULL;
 	const char *order[3] = {NULL};
 	g_auto(GbeCloneResult) result = {0};
 	GbeCloneOptions options = {
@@ -131,9 +105,8 @@ clone_data(Backup *b, GError **error)
 		db = g_strconcat(at, slash, "member/snap/db", NULL);
 		order[0] = snaps;
 		order[1] = db;
-		first = order;
+		options.first = order;
 	}
-	options.first = first;
 	if (!gbe_clone_tree_at(data->parent_fd, data->name, b->entry_fd, GBE_STORE_DATA, &options,
 			       &result, error))
 		return gbe_prefix(error, "copy %s", data->path);
@@ -153,32 +126,24 @@ clone_data(Backup *b, GError **error)
 	return gbe_open_dir_at(b->entry_fd, GBE_STORE_DATA, &b->data_fd, error);
 }
 
-/* The source was looked into under etcd's lock and the copy is compared with it, so all is known. */
 static bool
-look_inside(Backup *b, GError **error)
+write_manifest(Backup *b, GError **error)
 {
+	/* The source was looked into under etcd's lock and the copy is compared with it, so all is known. */
+	bool known = !b->options->live && b->observed->looked &&
+		     b->app->config->backup.verify != GBE_BACKUP_VERIFY_FULL;
 	gint64 begin = g_get_monotonic_time();
-
-	if (!b->options->live && b->observed->looked &&
-	    b->app->config->backup.verify != GBE_BACKUP_VERIFY_FULL)
-		return true;
-	if (!gbe_inside_copy(b->app, b->data_fd, b->manifest, error))
-		return false;
-	b->timing.look_usec += g_get_monotonic_time() - begin;
-	return true;
-}
-
-static bool
-describe(Backup *b, GError **error)
-{
 	g_autofree char *text = NULL;
 
 	if (b->options->live) {
 		b->manifest->live = true;
 		b->manifest->fingerprint.present = false;
 	}
-	if (!look_inside(b, error))
-		return false;
+	if (!known) {
+		if (!gbe_inside_copy(b->app, b->data_fd, b->manifest, error))
+			return false;
+		b->timing.look_usec += g_get_monotonic_time() - begin;
+	}
 	if (!gbe_compare_record(b->data_fd, gbe_data_exclude, b->options->digests, b->manifest,
 				error))
 		return gbe_prefix(error, "backup %s", b->manifest->name);
@@ -190,7 +155,7 @@ describe(Backup *b, GError **error)
 }
 
 static bool
-verify(Backup *b, GError **error)
+compare_with_source(Backup *b, GError **error)
 {
 	gint64 begin = g_get_monotonic_time();
 	GbeCompare how = GBE_COMPARE_NAMES;
@@ -208,24 +173,9 @@ verify(Backup *b, GError **error)
 	return true;
 }
 
+/* The steps of gbe_backup_take(), and what a power cut leaves: backup.h. */
 static bool
-publish(Backup *b, GError **error)
-{
-	GbeStore *store = b->observed->store;
-	gint64 begin = g_get_monotonic_time();
-
-	if (GBE_FAULT("backup-verified", error) ||
-	    !gbe_rename_new_at(store->fd, b->partial, store->fd, b->manifest->name, error) ||
-	    GBE_FAULT("backup-renamed", error) || !gbe_sync_dir(store->fd, store->path, error) ||
-	    GBE_FAULT("backup-durable", error))
-		return false;
-	b->timing.flushes++;
-	b->timing.publish_usec = g_get_monotonic_time() - begin;
-	return true;
-}
-
-static bool
-run(Backup *b, GError **error)
+make_entry(Backup *b, GError **error)
 {
 	GbeStore *store = b->observed->store;
 	gint64 begin;
@@ -235,9 +185,11 @@ run(Backup *b, GError **error)
 	if (mkdirat(store->fd, b->partial, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make %s in %s", b->partial, store->path);
 	if (!gbe_open_dir_at(store->fd, b->partial, &b->entry_fd, error) ||
-	    GBE_FAULT("backup-made", error) || !clone_data(b, error) ||
-	    GBE_FAULT("backup-cloned", error) || !describe(b, error) ||
-	    GBE_FAULT("backup-described", error))
+	    GBE_FAULT("backup-made", error))
+		return false;
+	if (!clone_data(b, error) || GBE_FAULT("backup-cloned", error))
+		return false;
+	if (!write_manifest(b, error) || GBE_FAULT("backup-described", error))
 		return false;
 	begin = g_get_monotonic_time();
 	if (!gbe_sync_content(store->fd, b->timing.bytes_written > 0, store->path,
@@ -245,25 +197,19 @@ run(Backup *b, GError **error)
 	    GBE_FAULT("backup-synced", error))
 		return false;
 	b->timing.sync_usec = g_get_monotonic_time() - begin;
-	return verify(b, error) && publish(b, error);
-}
-
-/* Clones of files that are being written may come from between two writes. */
-static bool
-run_until_sound(Backup *b, GError **error)
-{
-	for (guint try = 1;; try++) {
-		g_autoptr(GError) local = NULL;
-
-		if (run(b, &local))
-			return true;
-		if (!b->options->live || try == LIVE_TRIES ||
-		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED))
-			return gbe_pass(error, &local);
-		g_debug("try %u: %s", try, local->message);
-		gbe_close_fd(&b->entry_fd);
-		gbe_close_fd(&b->data_fd);
-	}
+	if (!compare_with_source(b, error))
+		return false;
+	begin = g_get_monotonic_time();
+	if (GBE_FAULT("backup-verified", error))
+		return false;
+	if (!gbe_rename_new_at(store->fd, b->partial, store->fd, b->manifest->name, error) ||
+	    GBE_FAULT("backup-renamed", error))
+		return false;
+	if (!gbe_sync_dir(store->fd, store->path, error) || GBE_FAULT("backup-durable", error))
+		return false;
+	b->timing.flushes++;
+	b->timing.publish_usec = g_get_monotonic_time() - begin;
+	return true;
 }
 
 bool
@@ -277,25 +223,52 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 			    .entry_fd = -1,
 			    .data_fd = -1};
 	gint64 begin = g_get_monotonic_time();
+	GbeSpace space = {0};
 
 	if (observed->data->fd < 0 || observed->facts->data != GBE_YES)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no etcd data in %s",
 				 observed->data->path);
 	if (observed->facts->store == GBE_NO || observed->store->fd < 0)
 		return gbe_observed_no_store(observed, error);
-	if (!gbe_data_check_whole(observed->data, error) || !make_room(&b, error))
+	if (!gbe_data_check_whole(observed->data, error))
 		return false;
+	/* Short of space, removes what retention would remove anyway. A backup that cannot be removed makes no room,
+	 * and is noted. */
+	(void)gbe_retention_run(app, observed, is_room_needed, &b, NULL);
+	if (!measure_space(&b, &space, error))
+		return false;
+	/* XFS may have up to some hundred free inodes more than it says: the copy finds out. */
+	if (gbe_space_missing(&space) != 0) {
+		g_autofree char *missing = gbe_size_to_text(gbe_space_missing(&space));
+		g_autofree char *takes = gbe_size_to_text(space.would_write);
+		g_autofree char *is_free = gbe_size_to_text(space.available);
+
+		return gbe_throw(error, GBE_ERROR_NO_SPACE,
+				 "no room for a backup in %s: %s more are needed (it takes %s, %s "
+				 "are free); `greenboot-etcd list --exclusive` shows what could go",
+				 observed->store->path, missing, takes, is_free);
+	}
 	b.partial = g_strconcat(GBE_RUNG_PARTIAL, manifest->name, NULL);
-	if (!run_until_sound(&b, error)) {
+	for (guint try = 1;; try++) {
+		g_autoptr(GError) local = NULL;
 		g_autoptr(GError) ignored = NULL;
 
+		if (make_entry(&b, &local))
+			break;
+		gbe_close_fd(&b.entry_fd);
+		gbe_close_fd(&b.data_fd);
+		/* Clones of files that are being written may come from between two writes. */
+		if (options->live && try < LIVE_TRIES &&
+		    g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
+			g_debug("try %u: %s", try, local->message);
+			continue;
+		}
 		/* A tree that cannot be removed now is swept by the next holder of the lock. */
 		if (!gbe_remove_tree_at(observed->store->fd, b.partial, &ignored))
 			g_debug("%s", ignored->message);
-		return false;
+		return gbe_pass(error, &local);
 	}
 	b.timing.total_usec = g_get_monotonic_time() - begin - b.timing.look_usec;
-	if (ret_timing != NULL)
-		*ret_timing = b.timing;
+	*ret_timing = b.timing;
 	return true;
 }

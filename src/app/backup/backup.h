@@ -6,7 +6,6 @@
 #pragma once
 
 #include "app/backup/observe.h"
-#include "app/device/timing.h"
 
 typedef struct {
 	bool cow_only; /* GBE_ERROR_UNSUPPORTED rather than copy bytes */

@@ -40,7 +40,7 @@ set_bad(GbeManifest *manifest, const char *why)
 }
 
 static GbeManifest *
-find(const GbeObserved *observed, const char *name)
+find_backup(const GbeObserved *observed, const char *name)
 {
 	const GPtrArray *backups = observed->facts->backups;
 
@@ -54,7 +54,7 @@ bool
 gbe_damage_grade(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
 		 GError **error)
 {
-	GbeManifest *was = find(observed, name);
+	GbeManifest *was = find_backup(observed, name);
 	g_autoptr(GbeManifest) now = NULL;
 
 	if (was == NULL)
@@ -98,7 +98,7 @@ bool
 gbe_damage_record(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
 		  const char *operation, GError **error)
 {
-	GbeManifest *was = find(observed, name);
+	GbeManifest *was = find_backup(observed, name);
 	bool last = gbe_situation_last_good(observed->facts) == was;
 	GbeEventFields fields = {.action = operation, .backup = name, .reason = why};
 	bool ok;

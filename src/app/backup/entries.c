@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/backup/entries.h"
+#include "app/backup/restore.h"
 
-#include "app/backups/data.h"
 #include "base/fault.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
@@ -14,15 +13,9 @@
 #include <sys/stat.h>
 
 static bool
-excluded(const char *name)
+is_excluded(const char *name)
 {
 	return g_str_has_prefix(name, GBE_TMP_PREFIX) || g_strv_contains(gbe_data_exclude, name);
-}
-
-static gint
-compare_names(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* *ret_inode 0: there is no @name. */
@@ -35,6 +28,12 @@ inode_of(int dir_fd, const char *name, guint64 *ret_inode, GError **error)
 		return gbe_throw_errno(error, errno, "look at %s", name);
 	*ret_inode = st.st_ino;
 	return true;
+}
+
+static gint
+compare_names(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 bool
@@ -52,7 +51,7 @@ gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries, GError **
 			g_autofree char *text = NULL;
 			guint64 inode;
 
-			if (excluded(name) || (g_strcmp0(name, last) == 0) != (round == 1))
+			if (is_excluded(name) || (g_strcmp0(name, last) == 0) != (round == 1))
 				continue;
 			if (!inode_of(staged_fd, name, &inode, error))
 				return false;
@@ -64,7 +63,7 @@ gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries, GError **
 }
 
 static bool
-split(const char *entry, guint64 *ret_inode, const char **ret_name, GError **error)
+split_entry(const char *entry, guint64 *ret_inode, const char **ret_name, GError **error)
 {
 	char *name = NULL;
 
@@ -73,16 +72,6 @@ split(const char *entry, guint64 *ret_inode, const char **ret_name, GError **err
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "the intent lists \"%s\"", entry);
 	*ret_name = name + 1;
 	return true;
-}
-
-/* One that was moved out before, and is there again, was made since: a system without this program ran between. */
-static bool
-move_out(int live_fd, int staged_fd, const char *name, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	return gbe_rename_new_at(live_fd, name, staged_fd, name, &local) ||
-	       gbe_pass_unless(error, &local, GBE_ERROR_BUSY);
 }
 
 /* Moves out all entries that the new tree lacks, however many there are. */
@@ -97,41 +86,46 @@ move_others(int live_fd, int staged_fd, char *const *entries, GError **error)
 		guint64 inode;
 		const char *name;
 
-		if (!split(*entry, &inode, &name, error))
+		if (!split_entry(*entry, &inode, &name, error))
 			return false;
 		g_hash_table_add(stay, (gpointer)name);
 	}
-	while ((other = gbe_list_next(&list)) != NULL)
-		if (!excluded(other) && !g_hash_table_contains(stay, other) &&
-		    !move_out(live_fd, staged_fd, other, error))
+	while ((other = gbe_list_next(&list)) != NULL) {
+		g_autoptr(GError) local = NULL;
+
+		/* An entry that was moved out before, and is there again, was made since: a system without this program
+		 * ran between. */
+		if (!is_excluded(other) && !g_hash_table_contains(stay, other) &&
+		    !gbe_rename_new_at(live_fd, other, staged_fd, other, &local) &&
+		    !gbe_pass_unless(error, &local, GBE_ERROR_BUSY))
 			return false;
+	}
 	return gbe_list_end(&list, error);
-}
-
-static bool
-exchange_one(int live_fd, int staged_fd, const char *entry, GError **error)
-{
-	const char *name;
-	guint64 wanted, staged, live;
-
-	if (!split(entry, &wanted, &name, error) || !inode_of(staged_fd, name, &staged, error) ||
-	    !inode_of(live_fd, name, &live, error))
-		return false;
-	/* It is in its place; or it was, and a system without this program has replaced it since. */
-	if (staged != wanted)
-		return true;
-	return live != 0 ? gbe_exchange_at(live_fd, name, staged_fd, name, error)
-			 : gbe_rename_new_at(staged_fd, name, live_fd, name, error);
 }
 
 bool
 gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries, GError **error)
 {
-	for (char *const *entry = entries; *entry != NULL; entry++)
-		if ((entry[1] == NULL && !move_others(live_fd, staged_fd, entries, error)) ||
-		    !exchange_one(live_fd, staged_fd, *entry, error) ||
-		    GBE_FAULT("entries-one-exchanged", error))
-			return gbe_prefix(error, "exchange the entries of the data directory");
+	static const char context[] = "exchange the entries of the data directory";
+
+	for (char *const *entry = entries; *entry != NULL; entry++) {
+		const char *name;
+		guint64 wanted, staged, live;
+		bool ok = true;
+
+		if (entry[1] == NULL && !move_others(live_fd, staged_fd, entries, error))
+			return gbe_prefix(error, "%s", context);
+		if (!split_entry(*entry, &wanted, &name, error) ||
+		    !inode_of(staged_fd, name, &staged, error) ||
+		    !inode_of(live_fd, name, &live, error))
+			return gbe_prefix(error, "%s", context);
+		/* Else the entry is in its place; or it was, and a system without this program has replaced it since. */
+		if (staged == wanted)
+			ok = live != 0 ? gbe_exchange_at(live_fd, name, staged_fd, name, error)
+				       : gbe_rename_new_at(staged_fd, name, live_fd, name, error);
+		if (!ok || GBE_FAULT("entries-one-exchanged", error))
+			return gbe_prefix(error, "%s", context);
+	}
 	return gbe_sync_dir(live_fd, "the data directory", error) &&
 	       gbe_sync_dir(staged_fd, "the staging directory", error);
 }
@@ -143,7 +137,7 @@ gbe_entries_are_live(int live_fd, char *const *entries, bool *ret_live, GError *
 	guint64 wanted = 0, inode = 0;
 	const char *name;
 
-	if (len > 0 && (!split(entries[len - 1], &wanted, &name, error) ||
+	if (len > 0 && (!split_entry(entries[len - 1], &wanted, &name, error) ||
 			!inode_of(live_fd, name, &inode, error)))
 		return false;
 	*ret_live = len > 0 && inode == wanted;

@@ -63,7 +63,7 @@ note_last(Execution *e, const GbeAction *action, const char *result, const char 
 }
 
 static void
-hold(Execution *e, const GbeAction *action, const char *reason)
+hold_etcd(Execution *e, const GbeAction *action, const char *reason)
 {
 	GbeEventFields fields = fields_of(e, action);
 
@@ -77,7 +77,7 @@ hold(Execution *e, const GbeAction *action, const char *reason)
 
 /* The action says whether its failure holds etcd back. */
 static void
-failed(Execution *e, const GbeAction *action, const GError *error)
+report_failure(Execution *e, const GbeAction *action, const GError *error)
 {
 	GbeEventFields fields = fields_of(e, action);
 	g_autofree char *reason = NULL;
@@ -88,7 +88,7 @@ failed(Execution *e, const GbeAction *action, const GError *error)
 		    "`systemctl restart` the service, or set [backup] "
 		    "on-upgrade-failure=continue",
 		    error->message);
-		hold(e, action, reason);
+		hold_etcd(e, action, reason);
 		return;
 	}
 	fields.reason = error->message;
@@ -97,21 +97,6 @@ failed(Execution *e, const GbeAction *action, const GError *error)
 	else
 		gbe_event_backup_failed(&fields);
 	note_last(e, action, "failed", error->message, 0);
-}
-
-/* A take-over must not name a backup that does not exist. */
-static void
-forget_backup(Execution *e, const char *name)
-{
-	if (e->take_over == NULL || g_strcmp0(e->take_over->found.name, name) != 0)
-		return;
-	gbe_backup_ref_clear(&e->take_over->found);
-	for (guint i = 0; i < e->take_over->chain->len; i++) {
-		GbeLink *link = e->take_over->chain->pdata[i];
-
-		if (g_strcmp0(link->backup.name, name) == 0)
-			gbe_backup_ref_clear(&link->backup);
-	}
 }
 
 static bool
@@ -130,36 +115,28 @@ do_backup(Execution *e, const GbeAction *action)
 		note_last(e, action, "done", action->reason, timing.total_usec);
 		return true;
 	}
-	forget_backup(e, action->name);
+	/* A take-over must not name a backup that does not exist. */
+	if (e->take_over != NULL && g_strcmp0(e->take_over->found.name, action->name) == 0) {
+		gbe_backup_ref_clear(&e->take_over->found);
+		for (guint i = 0; i < e->take_over->chain->len; i++) {
+			GbeLink *link = e->take_over->chain->pdata[i];
+
+			if (g_strcmp0(link->backup.name, action->name) == 0)
+				gbe_backup_ref_clear(&link->backup);
+		}
+	}
 	if (action->cow_only && g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
 		fields.reason = error->message;
 		gbe_event_backup_skipped(&fields);
 		return true;
 	}
-	failed(e, action, error);
+	report_failure(e, action, error);
 	return e->outcome != GBE_OUTCOME_HELD;
-}
-
-/* The next decision is taken without this candidate. Only damage that was seen lasts until the next start. */
-static void
-reject(Execution *e, const char *name, const GError *why)
-{
-	GbeEventFields fields = fields_of(e, NULL);
-	g_autoptr(GError) error = NULL;
-
-	fields.backup = name;
-	fields.reason = why->message;
-	gbe_event_candidate_bad(&fields);
-	if (g_error_matches(why, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) &&
-	    !gbe_damage_grade(e->app, e->observed, name, why->message, &error))
-		gbe_note("%s", error->message);
-	e->rejected = g_strdup(name);
-	e->outcome = GBE_OUTCOME_AGAIN;
 }
 
 /* The record is first, and durable: the nonce only helps when root moves the data. */
 static bool
-take_over(Execution *e, const GbeTakeOver *plan, GError **error)
+record_take_over(Execution *e, const GbeTakeOver *plan, GError **error)
 {
 	g_autoptr(GbeTakeOver) to = gbe_take_over_copy(plan);
 	GbeData *data = e->observed->data;
@@ -216,27 +193,9 @@ cannot_record(Execution *e, const GbeAction *action, const GError *error)
 				e->plan->must_record ? GBE_FAILURE_HOLD : GBE_FAILURE_REPORT};
 	g_autoptr(GError) why = NULL;
 
-	failed(e, &record, error);
+	report_failure(e, &record, error);
 	if (e->outcome != GBE_OUTCOME_HELD && !gbe_data_remove_nonce(e->observed->data, &why))
 		gbe_note("%s", why->message);
-}
-
-/* The deployment continues with the present data, for good: no later start restores what was due now. */
-static bool
-go_on_instead(Execution *e, const GbeAction *action, const char *reason)
-{
-	GbeEventFields fields = fields_of(e, NULL);
-	g_autoptr(GError) error = NULL;
-
-	if (e->plan->instead == NULL) {
-		hold(e, action, reason);
-		return false;
-	}
-	if (take_over(e, e->plan->instead, &error))
-		gbe_event_took_over(&fields);
-	else
-		cannot_record(e, action, error);
-	return false;
 }
 
 static bool
@@ -244,7 +203,9 @@ do_restore(Execution *e, const GbeAction *action)
 {
 	const GbeAction *displace = gbe_plan_find(e->plan, GBE_ACTION_DISPLACE);
 	GbeEventFields fields = fields_of(e, action);
+	GbeEventFields decided = fields_of(e, NULL);
 	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) why = NULL;
 	GbeTiming timing = {0};
 	bool half = false;
 
@@ -255,60 +216,43 @@ do_restore(Execution *e, const GbeAction *action)
 		note_last(e, action, "done", action->reason, timing.total_usec);
 		return true;
 	}
+	/* The next decision is taken without this candidate. Only damage that was seen lasts until the next start. */
 	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
-		reject(e, action->name, error);
+		decided.backup = action->name;
+		decided.reason = error->message;
+		gbe_event_candidate_bad(&decided);
+		if (!gbe_damage_grade(e->app, e->observed, action->name, error->message, &why))
+			gbe_note("%s", why->message);
+		e->rejected = g_strdup(action->name);
+		e->outcome = GBE_OUTCOME_AGAIN;
 		return false;
 	}
 	if (half) {
 		(void)gbe_prefix(&error, "a restore is half done, and could not be finished "
 					 "(`systemctl restart` the service tries again)");
-		hold(e, action, error->message);
+		hold_etcd(e, action, error->message);
 		return false;
 	}
-	failed(e, action, error);
+	report_failure(e, action, error);
 	/* After the exchange, the next start does the rest. */
 	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_PARTIAL) || e->outcome == GBE_OUTCOME_HELD)
 		return false;
-	return go_on_instead(e, action, error->message);
-}
-
-static bool
-do_take_over(Execution *e, const GbeAction *action)
-{
-	GbeEventFields fields = fields_of(e, action);
-	g_autoptr(GError) error = NULL;
-
-	if (take_over(e, e->take_over, &error)) {
-		if (action->kind == GBE_ACTION_FRESH)
-			gbe_event_fresh(&fields);
-		else
-			gbe_event_took_over(&fields);
-		return true;
-	}
-	cannot_record(e, action, error);
-	return e->outcome != GBE_OUTCOME_HELD;
-}
-
-static bool
-do_grade(Execution *e, const GbeAction *action)
-{
-	GbeEventFields fields = fields_of(e, action);
-	g_autoptr(GError) error = NULL;
-
-	if (gbe_store_write_manifest(e->observed->store, action->manifest, &error)) {
-		gbe_state_note_entry(e->app, GBE_LEDGER_GRADED, action->manifest, action->reason);
-		gbe_event_graded(&fields);
-	} else {
-		gbe_note("grade of %s: %s", action->name, error->message);
-	}
-	return true;
+	/* The deployment continues with the present data, for good: no later start restores what was due now. */
+	if (e->plan->instead == NULL)
+		hold_etcd(e, action, error->message);
+	else if (record_take_over(e, e->plan->instead, &why))
+		gbe_event_took_over(&decided);
+	else
+		cannot_record(e, action, why);
+	return false;
 }
 
 /* True: continue with the next action. */
 static bool
-act(Execution *e, const GbeAction *action)
+do_action(Execution *e, const GbeAction *action)
 {
 	GbeEventFields fields = fields_of(e, action);
+	g_autoptr(GError) error = NULL;
 	g_autofree char *same = NULL;
 
 	switch (action->kind) {
@@ -318,12 +262,26 @@ act(Execution *e, const GbeAction *action)
 		return do_restore(e, action);
 	case GBE_ACTION_FRESH:
 	case GBE_ACTION_TAKE_OVER:
-		return do_take_over(e, action);
+		if (!record_take_over(e, e->take_over, &error)) {
+			cannot_record(e, action, error);
+			return e->outcome != GBE_OUTCOME_HELD;
+		}
+		if (action->kind == GBE_ACTION_FRESH)
+			gbe_event_fresh(&fields);
+		else
+			gbe_event_took_over(&fields);
+		return true;
 	case GBE_ACTION_HOLD:
-		hold(e, action, action->reason);
+		hold_etcd(e, action, action->reason);
 		return false;
 	case GBE_ACTION_GRADE:
-		return do_grade(e, action);
+		if (!gbe_store_write_manifest(e->observed->store, action->manifest, &error)) {
+			gbe_note("grade of %s: %s", action->name, error->message);
+			return true;
+		}
+		gbe_state_note_entry(e->app, GBE_LEDGER_GRADED, action->manifest, action->reason);
+		gbe_event_graded(&fields);
+		return true;
 	case GBE_ACTION_KEEP:
 		if (action->name != NULL)
 			fields.reason = same =
@@ -337,23 +295,26 @@ act(Execution *e, const GbeAction *action)
 	}
 }
 
-/* Records the request's end, so that the request does not return. */
-static void
-drop_request(Execution *e)
+void
+gbe_execute_failed_request(GbeApp *app, GbeObserved *observed, const GbePlan *plan)
 {
-	const GbeRequest *request = &e->observed->facts->request;
+	Execution e = {.app = app, .observed = observed, .plan = plan};
+	const GbeRequest *request = &observed->facts->request;
 	const GbeAction asked = {.kind = GBE_ACTION_RESTORE, .name = request->name};
-	GbeEventFields fields = fields_of(e, NULL);
+	GbeEventFields fields = fields_of(&e, NULL);
 	g_autoptr(GError) error = NULL;
 
+	if (!plan->drop_request)
+		return;
 	fields.backup = request->name;
-	fields.reason = e->plan->request_failed;
+	fields.reason = plan->request_failed;
 	gbe_event_request_failed(&fields);
-	note_last(e, &asked, "failed", e->plan->request_failed, 0);
+	note_last(&e, &asked, "failed", plan->request_failed, 0);
+	/* The record of its end keeps the request from returning. */
 	if (!(request->from_cmdline
-		  ? gbe_state_note_cmdline(e->app, e->app->cmdline.restore,
-					   e->app->cmdline.rd_restore, &error)
-		  : gbe_state_end_request(e->app, "failed", e->plan->request_failed, &error)))
+		  ? gbe_state_note_cmdline(app, app->cmdline.restore, app->cmdline.rd_restore,
+					   &error)
+		  : gbe_state_end_request(app, "failed", plan->request_failed, &error)))
 		gbe_note("request: %s", error->message);
 }
 
@@ -369,10 +330,9 @@ gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_
 	gbe_ledger_reserve(app, plan->last_sequence);
 	gbe_event_decided(&decided);
 	/* A request that cannot be carried out is dropped first: it must not return. */
-	if (plan->drop_request)
-		drop_request(&e);
+	gbe_execute_failed_request(app, observed, plan);
 	for (guint i = 0; i < plan->actions->len && !plan->again; i++)
-		if (!act(&e, plan->actions->pdata[i]))
+		if (!do_action(&e, plan->actions->pdata[i]))
 			break;
 	if (plan->opened && !gbe_state_open(app, observed->facts->owner->sequence, &error)) {
 		gbe_note("%s", error->message);
@@ -386,13 +346,4 @@ gbe_execute(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_
 	*ret_rejected = e.rejected;
 	*ret_held = e.held;
 	return e.outcome;
-}
-
-void
-gbe_execute_failed_request(GbeApp *app, GbeObserved *observed, const GbePlan *plan)
-{
-	Execution e = {.app = app, .observed = observed, .plan = plan};
-
-	if (plan->drop_request)
-		drop_request(&e);
 }

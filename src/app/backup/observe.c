@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/observe.h"
 
-#include "app/backups/inside.h"
+#include "app/backups/verify.h"
 #include "app/state/state.h"
 #include "core/backup-name.h"
+#include "core/decide/decide.h"
 #include "core/decide/past.h"
 #include "core/decide/situation.h"
 #include "core/space.h"
@@ -76,27 +77,12 @@ observe_system(GbeApp *app, GbeObserved *o)
 		facts->booted_is_default = gbe_tri(booted->is_default);
 }
 
-/* When the countdown has ended, GRUB boots its second entry, whatever the default is. A staged deployment will be the
- * first. */
-static char *
-second_entry(GPtrArray *all)
-{
-	guint entry = 0;
-
-	for (guint i = 0; all != NULL && i < all->len; i++) {
-		const GbeListed *listed = all->pdata[i];
-
-		if (!(listed->staged && listed->locked) && entry++ == 1)
-			return g_strdup(listed->ref.id);
-	}
-	return NULL;
-}
-
 static void
 observe_greenboot(GbeApp *app, GbeObserved *o)
 {
 	GbeFacts *facts = o->facts;
-	guint bootable = 0;
+	const char *second = NULL;
+	guint bootable = 0, entries = 0;
 
 	o->greenboot = gbe_greenboot_load(app->root_fd);
 	facts->judges = o->greenboot->enabled;
@@ -104,6 +90,9 @@ observe_greenboot(GbeApp *app, GbeObserved *o)
 		const GbeListed *listed = facts->listed->pdata[i];
 
 		bootable += !listed->staged;
+		/* A staged deployment that is not locked will be the first entry. */
+		if (!(listed->staged && listed->locked) && entries++ == 1)
+			second = listed->ref.id;
 	}
 	if (facts->judges == GBE_NO || o->greenboot->can_count == GBE_NO ||
 	    (gbe_facts_know_listed(facts) && bootable < 2))
@@ -112,12 +101,10 @@ observe_greenboot(GbeApp *app, GbeObserved *o)
 		facts->can_roll_back = GBE_YES;
 
 	facts->counted = o->greenboot->counts;
-	if (o->greenboot->ends_countdown) {
+	/* When the countdown has ended, GRUB boots its second entry, whatever the default is. */
+	if (o->greenboot->ends_countdown || o->greenboot->becomes_default) {
 		g_free(facts->next);
-		facts->next = second_entry(facts->listed);
-	} else if (o->greenboot->becomes_default) {
-		g_free(facts->next);
-		facts->next = g_strdup(facts->booted.id);
+		facts->next = g_strdup(o->greenboot->ends_countdown ? second : facts->booted.id);
 	}
 
 	/* greenboot's own fallback is no person's wish: the variable names the deployment that should have booted. */
@@ -143,22 +130,6 @@ said_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
 	return newest != NULL ? newest->etcd_version : NULL;
 }
 
-/* The version of @of's etcd, as its program said at the newest take-over. */
-static GbeVersion
-version_in_take_overs(const GbeFacts *facts, const GbeDeployment *of)
-{
-	guint i = facts->take_overs->len;
-
-	while (i-- > 0) {
-		const GbeTakeOver *to = facts->take_overs->pdata[i];
-
-		if (to->etcd_version != NULL &&
-		    gbe_situation_is_of(facts, &to->deployment, to->sequence, of))
-			return gbe_version_parse(to->etcd_version);
-	}
-	return (GbeVersion){0};
-}
-
 bool
 gbe_observe_recorded_version(GbeFacts *facts)
 {
@@ -167,7 +138,16 @@ gbe_observe_recorded_version(GbeFacts *facts)
 	facts->etcd_version = (GbeVersion){0};
 	if (facts->booted.id == NULL)
 		return false;
-	facts->etcd_version = version_in_take_overs(facts, &facts->booted);
+	/* The version that its program named at the newest take-over. */
+	for (guint i = facts->take_overs->len; i > 0; i--) {
+		const GbeTakeOver *to = facts->take_overs->pdata[i - 1];
+
+		if (to->etcd_version != NULL &&
+		    gbe_situation_is_of(facts, &to->deployment, to->sequence, &facts->booted)) {
+			facts->etcd_version = gbe_version_parse(to->etcd_version);
+			break;
+		}
+	}
 	said = gbe_version_parse(said_in_runs(facts, &facts->booted, G_MAXUINT64));
 	/* Another program may answer there, or etcd was replaced since. */
 	return facts->etcd_version.known &&
@@ -221,90 +201,6 @@ observe_version(GbeApp *app, const GbeObserveOptions *options, GbeFacts *facts)
 		facts->etcd_version = (GbeVersion){0};
 }
 
-/* Is the backup in the store itself, and not in the one for displaced trees? */
-static bool
-is_in_store(const GbeObserved *o, const GbeManifest *backup)
-{
-	return o->store->fd >= 0 && gbe_store_at(o->store, backup->name) == o->store;
-}
-
-/* An automatic name has the id of a run, which no other device has. */
-static bool
-has(const GbeObserved *o, const GbeBackupRef *ref)
-{
-	const GbeManifest *backup = gbe_facts_backup(o->facts, ref->name);
-
-	return backup != NULL && backup->sequence == ref->sequence &&
-	       gbe_backup_name_parse(ref->name, NULL, NULL, NULL) == GBE_NAME_AUTOMATIC &&
-	       is_in_store(o, backup);
-}
-
-/* The store on another file system, where a person has moved it: alone, then it has a backup that the ledger knows, or
- * together with the data. */
-static bool
-is_moved(const GbeObserved *o, const char *fs)
-{
-	const GbeTakeOver *owner = o->facts->owner;
-
-	if (owner->tree != NULL && o->facts->tree != NULL && fs != NULL &&
-	    owner->mount_point == o->facts->mount_point &&
-	    g_str_has_prefix(owner->tree, owner->store_fs) && g_str_has_prefix(o->facts->tree, fs))
-		return true;
-	for (guint i = 0; i < o->facts->take_overs->len; i++) {
-		const GbeTakeOver *to = o->facts->take_overs->pdata[i];
-
-		if (has(o, &to->found) || has(o, &to->closing.backup))
-			return true;
-	}
-	return false;
-}
-
-/* Another device's backups are none of this one's, though their deployments have the same names. Returns how many. */
-static guint
-leave_out(GbeObserved *o)
-{
-	GPtrArray *backups = o->facts->backups;
-	guint before = backups->len;
-
-	for (guint i = before; i > 0; i--)
-		if (is_in_store(o, backups->pdata[i - 1]))
-			g_ptr_array_remove_index(backups, i - 1);
-	return before - backups->len;
-}
-
-/* The store, or where it is not there the nearest directory above it: its file system, or NULL, and whether that is
- * neither the system's nor the state's. */
-static char *
-find_place(const GbeApp *app, const GbeStore *store, bool *ret_elsewhere)
-{
-	g_autofree char *path = g_strdup(store->path);
-	gbe_autofd int fd = -1;
-	char *fs = NULL;
-
-	*ret_elsewhere = false;
-	while (!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL)) {
-		g_autofree char *below = g_steal_pointer(&path);
-
-		path = g_path_get_dirname(below);
-		if (g_str_equal(path, below))
-			return NULL;
-	}
-	*ret_elsewhere = !gbe_same_filesystem(fd, app->root_fd) &&
-			 (app->state_fd < 0 || !gbe_same_filesystem(fd, app->state_fd));
-	return gbe_filesystem_id(fd, &fs, NULL) ? fs : NULL;
-}
-
-static bool
-is_seen(const GbeStore *store, const char *path)
-{
-	if (store->near != NULL && g_str_equal(path, store->near->path))
-		return true;
-	for (; store != NULL; store = store->former)
-		if (g_str_equal(path, store->path))
-			return true;
-	return false;
-}
-
 /* Other configurations put backups elsewhere. The place of the last ones must be there; an older one that is not, was
  * removed. */
 static void
@@ -315,10 +211,15 @@ observe_other_stores(GbeApp *app, GbeObserved *o)
 	for (guint i = o->facts->take_overs->len; i > 0; i--) {
 		const GbeTakeOver *to = o->facts->take_overs->pdata[i - 1];
 		bool last = owner != NULL && g_strcmp0(owner->store_path, to->store_path) == 0;
+		const GbeStore *seen = o->store;
 		g_autoptr(GError) error = NULL;
 
 		if (to->store_path == NULL || to->store_fs == NULL ||
-		    is_seen(o->store, to->store_path) ||
+		    (o->store->near != NULL && g_str_equal(to->store_path, o->store->near->path)))
+			continue;
+		while (seen != NULL && !g_str_equal(to->store_path, seen->path))
+			seen = seen->former;
+		if (seen != NULL ||
 		    gbe_store_observe_former(app, o->store, to->store_path, to->store_fs, o->facts,
 					     o->damaged, &error) ||
 		    (!last && g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND)) ||
@@ -330,30 +231,87 @@ observe_other_stores(GbeApp *app, GbeObserved *o)
 	}
 }
 
+/* Is the backup in the store itself, and not in the one for displaced trees? */
+static bool
+is_in_store(const GbeObserved *o, const GbeManifest *backup)
+{
+	return o->store->fd >= 0 && gbe_store_at(o->store, backup->name) == o->store;
+}
+
+/* Is the backup in the store? Only an automatic name counts: it has the id of a run, which no other device has. */
+static bool
+has_own_backup(const GbeObserved *o, const GbeBackupRef *ref)
+{
+	const GbeManifest *backup = gbe_facts_backup(o->facts, ref->name);
+
+	return backup != NULL && backup->sequence == ref->sequence &&
+	       gbe_backup_name_parse(ref->name, NULL, NULL, NULL) == GBE_NAME_AUTOMATIC &&
+	       is_in_store(o, backup);
+}
+
+/* The store on another file system, where a person has moved it: alone, then it has a backup that the ledger knows, or
+ * together with the data. */
+static bool
+is_store_moved(const GbeObserved *o, const char *fs)
+{
+	const GbeTakeOver *owner = o->facts->owner;
+
+	if (owner->tree != NULL && o->facts->tree != NULL && fs != NULL &&
+	    owner->mount_point == o->facts->mount_point &&
+	    g_str_has_prefix(owner->tree, owner->store_fs) && g_str_has_prefix(o->facts->tree, fs))
+		return true;
+	for (guint i = 0; i < o->facts->take_overs->len; i++) {
+		const GbeTakeOver *to = o->facts->take_overs->pdata[i];
+
+		if (has_own_backup(o, &to->found) || has_own_backup(o, &to->closing.backup))
+			return true;
+	}
+	return false;
+}
+
 /* A store that the ledger names but that has changed: not mounted, or another disk. */
 static void
 observe_recorded_store(GbeApp *app, GbeObserved *o)
 {
 	GbeFacts *facts = o->facts;
 	const GbeTakeOver *owner = facts->owner;
+	g_autofree char *path = g_strdup(o->store->path);
 	g_autofree char *fs = NULL;
-	bool elsewhere;
-	guint others;
+	gbe_autofd int fd = -1;
+	bool elsewhere = false;
+	guint before = facts->backups->len;
 
 	if (owner == NULL || owner->store_fs == NULL ||
 	    g_strcmp0(owner->store_path, o->store->path) != 0)
 		return;
 	if (o->store->fd >= 0 && g_strcmp0(owner->store_fs, o->store->fs) == 0)
 		return;
-	fs = find_place(app, o->store, &elsewhere);
-	/* A store that was removed is made anew. */
-	if (g_strcmp0(owner->store_fs, fs) == 0 || is_moved(o, fs))
+	/* The store's own directory, else the nearest one above it. */
+	while (path != NULL &&
+	       !gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, NULL)) {
+		g_autofree char *below = g_steal_pointer(&path);
+
+		path = g_path_get_dirname(below);
+		if (g_str_equal(path, below))
+			g_clear_pointer(&path, g_free);
+	}
+	if (fd >= 0) {
+		/* On a file system that is not the system's and not the state's. */
+		elsewhere = !gbe_same_filesystem(fd, app->root_fd) &&
+			    (app->state_fd < 0 || !gbe_same_filesystem(fd, app->state_fd));
+		(void)!gbe_filesystem_id(fd, &fs, NULL);
+	}
+	/* A store that was removed is made again. */
+	if (g_strcmp0(owner->store_fs, fs) == 0 || is_store_moved(o, fs))
 		return;
 	facts->store = GBE_NO;
-	others = leave_out(o);
+	/* Ignore backups of another device, even if their deployment names match. */
+	for (guint i = before; i > 0; i--)
+		if (is_in_store(o, facts->backups->pdata[i - 1]))
+			g_ptr_array_remove_index(facts->backups, i - 1);
 	/* An empty disk in its place has the store from the next start on. Until then, nothing else is the store: the
 	 * mount point without its mount is none. */
-	if (others == 0 && elsewhere)
+	if (facts->backups->len == before && elsewhere)
 		return;
 	g_free(facts->store_fs);
 	facts->store_fs = g_strdup(owner->store_fs);
@@ -428,6 +386,53 @@ observe_left(GbeApp *app, GbeFacts *facts)
 		facts->left_at = g_strdup(owner->data_dir);
 }
 
+/* Opens the data and the store, or takes them over. With ->tolerant, data or a store that cannot be opened has ->fd -1;
+ * the reason is in the fact data_why or in ->store_why. */
+static bool
+open_places(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError **error)
+{
+	const char *directory = app->config->backup.directory;
+	g_autoptr(GError) data_error = NULL;
+	g_autoptr(GError) store_error = NULL;
+
+	if (options->data != NULL && *options->data != NULL) {
+		o->data = g_steal_pointer(options->data);
+		o->store = g_steal_pointer(options->store);
+		return true;
+	}
+	if (!gbe_data_open_any(app, &o->data, &data_error)) {
+		if (!options->tolerant)
+			return gbe_pass(error, &data_error);
+		o->facts->data_why = g_strdup(data_error->message);
+		o->facts->unopened_why = g_strdup(data_error->message);
+		o->data = g_new0(GbeData, 1);
+		o->data->path = g_strdup(app->config->etcd.data_dir);
+		o->data->parent_fd = o->data->fd = o->data->wal_fd = -1;
+	}
+	if (!gbe_store_open(app, o->data, false, &o->store, &store_error)) {
+		if (!options->tolerant)
+			return gbe_pass(error, &store_error);
+		o->store_why = g_strdup(store_error->message);
+		if (o->facts->unopened_why == NULL)
+			o->facts->unopened_why = g_strdup(store_error->message);
+		o->store = g_new0(GbeStore, 1);
+		o->store->path = g_strdup(directory != NULL ? directory : GBE_STATE_DIR "/backups");
+		o->store->fd = o->store->top_fd = -1;
+	}
+	return true;
+}
+
+bool
+gbe_observed_no_store(const GbeObserved *observed, GError **error)
+{
+	if (observed->store_why != NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "%s", observed->store_why);
+	return gbe_throw(
+	    error, GBE_ERROR_REFUSED,
+	    "the store of backups %s is not there; mount it, or set [backup] directory",
+	    observed->store->path);
+}
+
 /* Observes what this program itself can change: the data, the store, the state. */
 static bool
 observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError **error)
@@ -437,7 +442,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	gbe_config_free(facts->config);
 	facts->config = app->config;
 	facts->config_borrowed = true;
-	if (!gbe_observe_open(app, options, o, error))
+	if (!open_places(app, options, o, error))
 		return false;
 	gbe_data_observe(app, o->data, facts, options->lock_data ? &o->lock_fd : NULL);
 	if (facts->data_why != NULL)
@@ -471,25 +476,17 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	return true;
 }
 
-/* Needed only when the service is started again in the same run. */
-static void
-observe_service(GbeApp *app, GbeFacts *facts)
-{
-	g_auto(GbeUnitState) unit = {NULL};
-
-	if (app->below_root || !gbe_facts_taken_in_this_run(facts) ||
-	    !gbe_unit_query(app->config->etcd.service, &unit, NULL) || unit.result == NULL)
-		return;
-	facts->service_failed = gbe_tri(!g_str_equal(unit.result, "success"));
-}
-
 /* Fills in what the records say of the booted deployment and of this run. */
 static void
 observe_booted(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o)
 {
+	g_auto(GbeUnitState) unit = {NULL};
+
 	observe_version(app, options, o->facts);
-	if (options->lock_data)
-		observe_service(app, o->facts);
+	/* Needed only when the service is started again in the same run. */
+	if (options->lock_data && !app->below_root && gbe_facts_taken_in_this_run(o->facts) &&
+	    gbe_unit_query(app->config->etcd.service, &unit, NULL) && unit.result != NULL)
+		o->facts->service_failed = gbe_tri(!g_str_equal(unit.result, "success"));
 	observe_request(app, o->facts);
 }
 
@@ -532,12 +529,20 @@ gbe_observe_inside(GbeObserved *observed)
 	observed->look_usec = g_get_monotonic_time() - begin;
 }
 
-/* Keeps the facts from ostree, systemd and greenboot; the rest is observed again. */
-static GbeFacts *
-facts_again(const GbeFacts *old)
+bool
+gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
+		  GError **error)
 {
+	g_autoptr(GbeObserved) o = g_new0(GbeObserved, 1);
+	const GbeFacts *old = observed->facts;
 	GbeFacts *facts = gbe_facts_new();
+	GbeObserved before;
 
+	o->lock_fd = -1;
+	/* This program's own lock on etcd's database would look like another process's. */
+	gbe_close_fd(&observed->lock_fd);
+	/* The facts from ostree, systemd and greenboot are kept; the rest is observed again. */
+	o->facts = facts;
 	facts->ostree = old->ostree;
 	gbe_deployment_copy(&facts->booted, &old->booted);
 	facts->booted_why = g_strdup(old->booted_why);
@@ -554,34 +559,125 @@ facts_again(const GbeFacts *old)
 	facts->clones = old->clones;
 	facts->rejected = old->rejected != NULL ? g_hash_table_ref(old->rejected) : NULL;
 	observe_clocks(facts);
-	return facts;
-}
-
-bool
-gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
-		  GError **error)
-{
-	g_autoptr(GbeObserved) o = g_new0(GbeObserved, 1);
-
-	o->lock_fd = -1;
-	/* This program's own lock on etcd's database would look like another process's. */
-	gbe_close_fd(&observed->lock_fd);
-	o->facts = facts_again(observed->facts);
 	if (!observe_records(app, options, o, error))
 		return false;
 	observe_booted(app, options, o);
-	gbe_facts_free(observed->facts);
-	gbe_data_free(observed->data);
-	gbe_store_free(observed->store);
-	g_clear_pointer(&observed->damaged, g_ptr_array_unref);
-	observed->facts = g_steal_pointer(&o->facts);
-	observed->data = g_steal_pointer(&o->data);
-	observed->store = g_steal_pointer(&o->store);
-	g_free(observed->store_why);
-	observed->store_why = g_steal_pointer(&o->store_why);
-	observed->damaged = g_steal_pointer(&o->damaged);
-	observed->lock_fd = gbe_steal_fd(&o->lock_fd);
-	observed->looked = false;
-	observed->look_usec = 0;
+	/* The former observation is freed with @o. */
+	o->deployments = g_steal_pointer(&observed->deployments);
+	o->greenboot = g_steal_pointer(&observed->greenboot);
+	before = *observed;
+	*observed = *o;
+	*o = before;
+	return true;
+}
+
+/* ---- the facts of the next boot, for status and explain ---- */
+
+const GbeListed *
+gbe_observe_find(const GbeFacts *facts, const char *wanted, GError **error)
+{
+	guint64 index = 0;
+	bool by_index =
+	    wanted != NULL && g_ascii_string_to_unsigned(wanted, 10, 0, G_MAXUINT, &index, NULL);
+
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		if (wanted == NULL ? g_strcmp0(listed->ref.id, facts->next) == 0
+		    : by_index	   ? listed->index == index
+		    : g_str_equal(wanted, "rollback")
+			? listed->rollback
+			: (g_str_equal(wanted, "staged") ? listed->staged
+							 : g_str_equal(wanted, listed->ref.id)))
+			return listed;
+	}
+	if (wanted != NULL)
+		gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			  "no deployment %s; `ostree admin status` lists them", wanted);
+	return NULL;
+}
+
+void
+gbe_observe_live(GbeObserved *observed, const GbeHealthFacts *live)
+{
+	GbeFacts *facts = observed->facts;
+	GbeVersion version;
+
+	if (live == NULL || facts->data_open != GBE_YES || live->opens_db != GBE_YES)
+		return;
+	if (live->voters > 0)
+		facts->voters = live->voters;
+	version = gbe_version_parse(live->version);
+	if (version.known)
+		facts->cluster_version = version;
+}
+
+/* Sets the facts to those after @wanted boots: its etcd is another one, and greenboot may have taken it as a
+ * fallback. */
+static void
+boot_next(GbeObserved *observed, const GbeListed *wanted)
+{
+	const GbeGreenboot *greenboot = observed->greenboot;
+	GbeFacts *facts = observed->facts;
+
+	if (!gbe_deployment_same(&facts->booted, &wanted->ref)) {
+		gbe_deployment_copy(&facts->booted, &wanted->ref);
+		gbe_observe_recorded_version(facts);
+	}
+	/* The boot that ends the countdown is not counted. In the shell version the booted deployment is the default
+	 * from then on; the Rust version lets GRUB boot the second entry until a boot is green. */
+	if (greenboot->ends_countdown) {
+		facts->counted = GBE_NO;
+		if (greenboot->flavour == GBE_GREENBOOT_SHELL) {
+			g_free(facts->next);
+			facts->next = g_strdup(wanted->ref.id);
+		}
+	}
+	/* A staged deployment will be the default once it boots. */
+	facts->booted_is_default = gbe_tri(wanted->is_default || wanted->staged);
+	if (greenboot->next_deployment != NULL &&
+	    gbe_greenboot_next_is(greenboot, wanted->ref.id) == GBE_NO)
+		facts->booted_is_default = GBE_NO;
+}
+
+bool
+gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *verdict,
+		      GbeTri deliberate, GError **error)
+{
+	GbeFacts *facts = observed->facts;
+	g_autoptr(GError) local = NULL;
+	const GbeListed *wanted = gbe_observe_find(facts, booted, &local);
+	const char *id;
+	guint starts;
+
+	if (local != NULL)
+		return gbe_pass(error, &local);
+	if (wanted != NULL)
+		boot_next(observed, wanted);
+	gbe_decide_recovered(facts);
+	for (guint i = 0; verdict != NULL && facts->owner != NULL && i < facts->runs->len; i++) {
+		GbeRunRecord *run = facts->runs->pdata[i];
+
+		if (run->sequence != facts->owner->sequence)
+			continue;
+		run->verdict = gbe_verdict_from_string(verdict);
+		run->was_green = false;
+		/* A question about a green run means a healthy one. */
+		if (run->verdict == GBE_VERDICT_GREEN)
+			run->health = GBE_HEALTH_HEALTHY;
+	}
+	/* The next start also counts, and it may be the one that gives up. */
+	id = facts->booted.id != NULL ? facts->booted.id : "";
+	starts = GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id));
+	g_hash_table_insert(facts->starts, g_strdup(id), GUINT_TO_POINTER(starts + 1));
+	if (deliberate != GBE_UNKNOWN)
+		facts->booted_is_default = deliberate;
+	/* A new run has its own command line, and the data is not open yet. */
+	facts->skip = false;
+	facts->service_failed = GBE_NO;
+	g_free(facts->run);
+	facts->run = g_strnfill(32, 'f');
+	if (facts->data == GBE_YES)
+		facts->data_open = GBE_NO;
 	return true;
 }

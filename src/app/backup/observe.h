@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Looks before the program decides: fills GbeFacts from ostree, systemd, greenboot, the data, the store and the
- * state. A missing fact is no error: the fact is unknown, with its reason. Implemented in observe.c, observe-open.c,
- * observe-next.c.
+ * state. A missing fact is no error: the fact is unknown, with its reason.
  */
 #pragma once
 
@@ -12,6 +11,15 @@
 #include "core/health/health.h"
 #include "sys/deployment/deployments.h"
 #include "sys/deployment/greenboot.h"
+
+/* The time that each step of the engine took, and the bytes that it wrote: `timing` of --json. */
+typedef struct {
+	gint64 total_usec; /* from the lock to the durable name, without ->look_usec */
+	gint64 clone_usec, verify_usec, sync_usec, publish_usec;
+	gint64 look_usec;      /* looking into etcd's files, to grade the backup */
+	guint64 bytes_written; /* bytes of data that were really copied */
+	guint flushes;
+} GbeTiming;
 
 typedef struct {
 	GbeFacts *facts;
@@ -33,19 +41,18 @@ typedef struct {
 	bool
 	    decides; /* prerun, of whatever root: it may start that system's etcd for its version */
 	bool inside; /* call gbe_observe_inside(); ignored by gbe_observe_again() */
-	bool tolerant; /* data or a store that cannot be opened is a fact (data, store), not an
-		       * error */
+	bool
+	    tolerant; /* data or a store that cannot be opened has ->fd -1 and is a fact (data, store),
+			* with the reason in the fact data_why or in ->store_why; else an error */
+	/* Opened under the same lock, and unchanged since: taken over, both or none; NULL: opened. */
+	GbeData **data;
+	GbeStore **store;
 } GbeObserveOptions;
 
 bool gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_observed,
 		 GError **error) GBE_CHECKED;
 void gbe_observed_free(GbeObserved *observed);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeObserved, gbe_observed_free)
-
-/* Fills ->data and ->store. With ->tolerant, data or a store that cannot be opened has ->fd -1; the reason is in
- * the fact data_why or in ->store_why. */
-bool gbe_observe_open(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
-		      GError **error) GBE_CHECKED;
 
 /* The error of an operation for which the store is missing: GBE_ERROR_REFUSED, with the reason. Always returns false. */
 bool gbe_observed_no_store(const GbeObserved *observed, GError **error);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "app/backups/inside.h"
+#include "app/backups/verify.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "etcd/directory/member.h"
@@ -29,30 +29,22 @@ gbe_partial_clear(GbePartial *partial)
 	g_clear_pointer(&partial->partial, g_free);
 }
 
-static bool
-check(const GbeObserved *observed, const char *name, GError **error)
-{
-	const GbeFacts *facts = observed->facts;
-
-	if (facts->store == GBE_NO || observed->store->fd < 0)
-		return gbe_observed_no_store(observed, error);
-	if (gbe_facts_backup(facts, name) != NULL ||
-	    (facts->taken != NULL && g_hash_table_contains(facts->taken, name)))
-		return gbe_throw(error, GBE_ERROR_FAILED,
-				 "%s is there already in %s; take another name", name,
-				 observed->store->path);
-	return true;
-}
-
 bool
 gbe_partial_make(const GbeObserved *observed, const char *name, GbePartial *ret_partial,
 		 GError **error)
 {
+	const GbeFacts *facts = observed->facts;
 	const GbeStore *store = observed->store;
 	g_autofree char *at = g_strconcat(GBE_RUNG_PARTIAL, name, NULL);
 	int fd = -1;
 
-	if (!check(observed, name, error) || !gbe_remove_tree_at(store->fd, at, error))
+	if (facts->store == GBE_NO || store->fd < 0)
+		return gbe_observed_no_store(observed, error);
+	if (gbe_facts_backup(facts, name) != NULL ||
+	    (facts->taken != NULL && g_hash_table_contains(facts->taken, name)))
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "%s is there already in %s; take another name", name, store->path);
+	if (!gbe_remove_tree_at(store->fd, at, error))
 		return false;
 	if (mkdirat(store->fd, at, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make %s in %s", at, store->path);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/recover.h"
 
-#include "app/backup/discard.h"
-#include "app/backup/entries.h"
+#include "app/backup/restore.h"
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
@@ -25,10 +24,64 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* The prefix of the name of a directory that lay at the nonce's place; its inode follows. */
+#define DISCARD_NONCE GBE_TMP_PREFIX "nonce-"
+
 void
 gbe_recovery_clear(GbeRecovery *recovery)
 {
 	g_clear_pointer(&recovery->what, g_free);
+}
+
+/*
+ * Trees next to the data that are no longer needed. Their owner may have put a million entries into them. Therefore
+ * such a tree first gets a name that every recovery sweeps; then it is removed for as long as app->patience lasts.
+ */
+
+/* @name: a staging tree in @stage_fd, ".staging-<n>" or ".restore-<n>". */
+static bool
+discard_staging(GbeApp *app, int stage_fd, const char *name, GError **error)
+{
+	g_autofree char *swept = NULL;
+
+	/* A half-removed ".restore-" tree must not be taken for a whole one. */
+	if (g_str_has_prefix(name, GBE_RUNG_RESTORE)) {
+		swept = g_strconcat(GBE_RUNG_STAGING, name + strlen(GBE_RUNG_RESTORE), NULL);
+		if (!gbe_remove_tree_at(stage_fd, swept, error) ||
+		    !gbe_rename_new_at(stage_fd, name, stage_fd, swept, error))
+			return false;
+		name = swept;
+	}
+	return gbe_remove_tree_within_at(stage_fd, name, app->patience, error);
+}
+
+/* Moves a directory that has the nonce's name out of the data directory, by one rename. The directory is then no
+ * part of a backup, and no start waits until it is empty. */
+static bool
+set_nonce_aside(const GbeData *data, const char *name, GError **error)
+{
+	gbe_autofd int hidden_fd = -1;
+	g_autofree char *aside = NULL;
+	struct stat st;
+
+	if (fstatat(data->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return true;
+	if (data->mount_point &&
+	    !gbe_own_dir_open_at(data->fd, gbe_data_hidden, true, &hidden_fd, error))
+		return false;
+	aside = g_strdup_printf(DISCARD_NONCE "%" G_GUINT64_FORMAT, (guint64)st.st_ino);
+	return gbe_rename_new_at(data->fd, name, hidden_fd >= 0 ? hidden_fd : data->parent_fd,
+				 aside, error);
+}
+
+/* True: @name is @prefix and a number in the form that this program writes. */
+static bool
+has_number(const char *name, const char *prefix)
+{
+	const char *digits = name + strlen(prefix);
+
+	return g_str_has_prefix(name, prefix) && *digits != '\0' && *digits != '0' &&
+	       strspn(digits, "0123456789") == strlen(digits);
 }
 
 static char *
@@ -93,28 +146,15 @@ name_displaced(GbeApp *app, GbeStore *store, int stage_fd, const char *staging,
 	return true;
 }
 
-/* Moves the tree to the path that the person wanted. */
-static bool
-keep_existing(GbeApp *app, const char *path, int stage_fd, const char *staging, guint *flushes,
-	      GError **error)
-{
-	g_autofree char *name = NULL;
-	gbe_autofd int dir_fd = -1;
-
-	return (gbe_open_parent_in_root(app->root_fd, path, &dir_fd, &name, error) &&
-		gbe_sync_order(stage_fd, dir_fd, staging, flushes, error) &&
-		gbe_rename_new_at(stage_fd, staging, dir_fd, name, error) &&
-		!GBE_FAULT("recover-existing-kept", error) &&
-		gbe_sync_order(dir_fd, app->state_fd, path, flushes, error)) ||
-	       gbe_prefix(error, "keep the displaced data as %s", path);
-}
-
 static bool
 place_displaced(GbeApp *app, GbeStore *store, int stage_fd, const GbeIntent *intent, guint *flushes,
 		GError **error)
 {
 	g_autofree char *staging = staging_name(intent->sequence);
+	const char *path = intent->keep_existing;
+	g_autofree char *name = NULL;
 	g_autoptr(GError) local = NULL;
+	gbe_autofd int dir_fd = -1;
 	bool staged = false;
 
 	if (!gbe_is_there_at(stage_fd, staging, &staged, error))
@@ -124,28 +164,18 @@ place_displaced(GbeApp *app, GbeStore *store, int stage_fd, const GbeIntent *int
 				      error);
 	if (intent->displaced == NULL)
 		return gbe_sync_dir(stage_fd, "the data directory", error) &&
-		       gbe_discard_staging(app, stage_fd, staging, error);
-	if (intent->keep_existing != NULL &&
-	    keep_existing(app, intent->keep_existing, stage_fd, staging, flushes, &local))
-		return true;
-	if (local != NULL)
-		g_debug("%s", local->message);
+		       discard_staging(app, stage_fd, staging, error);
+	/* To the path that the person wanted; else the displaced tree becomes a backup. */
+	if (path != NULL) {
+		if (gbe_open_parent_in_root(app->root_fd, path, &dir_fd, &name, &local) &&
+		    gbe_sync_order(stage_fd, dir_fd, staging, flushes, &local) &&
+		    gbe_rename_new_at(stage_fd, staging, dir_fd, name, &local) &&
+		    !GBE_FAULT("recover-existing-kept", &local) &&
+		    gbe_sync_order(dir_fd, app->state_fd, path, flushes, &local))
+			return true;
+		g_debug("keep the displaced data as %s: %s", path, local->message);
+	}
 	return name_displaced(app, store, stage_fd, staging, intent->displaced, flushes, error);
-}
-
-/* The consumed backup's own tree is the data now. */
-static bool
-mark_consumed(GbeStore *store, const char *name, GError **error)
-{
-	GbeStore *at = gbe_store_at(store, name);
-	g_autoptr(GbeManifest) manifest = NULL;
-	gbe_autofd int entry_fd = -1;
-
-	if (!gbe_open_dir_at(at->fd, name, &entry_fd, error) ||
-	    !gbe_store_read_manifest(at, entry_fd, name, &manifest, error))
-		return false;
-	manifest->consumed = true;
-	return gbe_store_write_manifest(at, manifest, error);
 }
 
 bool
@@ -153,9 +183,22 @@ gbe_recover_finish(GbeApp *app, GbeStore *store, int stage_fd, const GbeIntent *
 		   guint *flushes, GError **error)
 {
 	if (!place_displaced(app, store, stage_fd, intent, flushes, error) ||
-	    GBE_FAULT("restore-placed", error) ||
-	    (intent->consume && !mark_consumed(store, intent->backup, error)) ||
-	    GBE_FAULT("restore-tidied", error))
+	    GBE_FAULT("restore-placed", error))
+		return false;
+	/* The consumed backup's own tree is the data now. */
+	if (intent->consume) {
+		GbeStore *at = gbe_store_at(store, intent->backup);
+		g_autoptr(GbeManifest) manifest = NULL;
+		gbe_autofd int entry_fd = -1;
+
+		if (!gbe_open_dir_at(at->fd, intent->backup, &entry_fd, error) ||
+		    !gbe_store_read_manifest(at, entry_fd, intent->backup, &manifest, error))
+			return false;
+		manifest->consumed = true;
+		if (!gbe_store_write_manifest(at, manifest, error))
+			return false;
+	}
+	if (GBE_FAULT("restore-tidied", error))
 		return false;
 	if (flushes != NULL)
 		(*flushes)++;
@@ -175,7 +218,7 @@ typedef struct {
 } Recover;
 
 static void
-say(Recover *r, const char *format, const char *name)
+say_recovered(Recover *r, const char *format, const char *name)
 {
 	g_free(r->recovery->what);
 	r->recovery->what = g_strdup_printf("%s %s", format, name);
@@ -190,7 +233,7 @@ named(const GbeIntent *intent)
 
 /* Keeps data whose owner cannot be told. */
 static bool
-adopt(Recover *r, int stage_fd, const char *staging, guint64 sequence, GError **error)
+adopt_tree(Recover *r, int stage_fd, const char *staging, guint64 sequence, GError **error)
 {
 	g_autoptr(GbeManifest) manifest = gbe_manifest_new();
 
@@ -209,13 +252,14 @@ adopt(Recover *r, int stage_fd, const char *staging, guint64 sequence, GError **
 	manifest->lineage.truncated = true;
 	if (!name_displaced(r->app, r->store, stage_fd, staging, manifest, NULL, error))
 		return false;
-	say(r, "nobody can tell whose data lay in a staging tree; it is kept as", manifest->name);
+	say_recovered(r, "nobody can tell whose data lay in a staging tree; it is kept as",
+		      manifest->name);
 	return true;
 }
 
 /* Undoes a restore that never reached its exchange; a consumed backup gets its tree back. */
 static bool
-undo(Recover *r, int stage_fd, const GbeIntent *intent, GError **error)
+undo_staging(Recover *r, int stage_fd, const GbeIntent *intent, GError **error)
 {
 	g_autofree char *staging = staging_name(intent->sequence);
 	gbe_autofd int entry_fd = -1;
@@ -233,33 +277,16 @@ undo(Recover *r, int stage_fd, const GbeIntent *intent, GError **error)
 		    !gbe_sync_dir(entry_fd, intent->backup, error) ||
 		    !gbe_sync_dir(stage_fd, staging, error))
 			return gbe_prefix(error, "put %s back into the store", intent->backup);
-	} else if (!gbe_discard_staging(r->app, stage_fd, staging, error)) {
+	} else if (!discard_staging(r->app, stage_fd, staging, error)) {
 		return gbe_prefix(error, "undo the staging of a restore");
 	}
-	say(r, "an unfinished restore was undone:", named(intent));
+	say_recovered(r, "an unfinished restore was undone:", named(intent));
 	return true;
-}
-
-static bool
-finish(Recover *r, int stage_fd, const GbeIntent *intent, GError **error)
-{
-	if (!gbe_recover_finish(r->app, r->store, stage_fd, intent, NULL, error)) {
-		r->recovery->exchange_open = true;
-		return false;
-	}
-	say(r, "an interrupted restore was finished:", named(intent));
-	return true;
-}
-
-static bool
-end_intent(Recover *r, const GbeIntent *intent, const char *result, GError **error)
-{
-	return gbe_state_end_intent(r->app, intent->sequence, result, error);
 }
 
 /* Finishes the exchange of a mount point's entries: half of them may be exchanged already. */
 static bool
-recover_entries(Recover *r, const GbeIntent *intent, GError **error)
+recover_entries(Recover *r, const GbeIntent *intent, bool *ret_exchanged, GError **error)
 {
 	g_autofree char *name = staging_name(intent->sequence);
 	g_autoptr(GError) local = NULL;
@@ -290,8 +317,8 @@ recover_entries(Recover *r, const GbeIntent *intent, GError **error)
 			return false;
 	}
 	r->recovery->exchange_open = false;
-	return staged || live ? finish(r, r->hidden_fd, intent, error)
-			      : end_intent(r, intent, "undone", error);
+	*ret_exchanged = staged || live;
+	return true;
 }
 
 static bool
@@ -299,24 +326,37 @@ recover_intent(Recover *r, const GbeIntent *intent, GError **error)
 {
 	g_autofree char *live = r->data->fd >= 0 ? gbe_tree_identity(r->data->fd) : NULL;
 	g_autofree char *staging = staging_name(intent->sequence);
-	int stage_fd = r->data->parent_fd;
-	bool staged = false;
+	int stage_fd = intent->entries != NULL ? r->hidden_fd : r->data->parent_fd;
+	const char *result = "undone";
+	bool staged = false, exchanged = false;
 
-	if (intent->entries != NULL)
-		return recover_entries(r, intent, error);
-	if (r->data->fd >= 0 && live == NULL)
+	if (intent->entries != NULL) {
+		if (!recover_entries(r, intent, &exchanged, error))
+			return false;
+	} else if (r->data->fd >= 0 && live == NULL) {
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "whether a restore into %s was done cannot be told: the file "
 				 "system does not say which directory that is",
 				 r->data->path);
-	if (live != NULL && g_strcmp0(live, intent->tree_new) == 0)
-		return finish(r, stage_fd, intent, error);
-	if (g_strcmp0(live, intent->tree_old) == 0)
-		return undo(r, stage_fd, intent, error) && end_intent(r, intent, "undone", error);
-	if (!gbe_is_there_at(stage_fd, staging, &staged, error) ||
-	    (staged && !adopt(r, stage_fd, staging, r->facts->next_sequence, error)))
+	} else if (live != NULL && g_strcmp0(live, intent->tree_new) == 0) {
+		exchanged = true;
+	} else if (g_strcmp0(live, intent->tree_old) == 0) {
+		if (!undo_staging(r, stage_fd, intent, error))
+			return false;
+	} else {
+		if (!gbe_is_there_at(stage_fd, staging, &staged, error) ||
+		    (staged && !adopt_tree(r, stage_fd, staging, r->facts->next_sequence, error)))
+			return false;
+		result = "lost";
+	}
+	if (!exchanged)
+		return gbe_state_end_intent(r->app, intent->sequence, result, error);
+	if (!gbe_recover_finish(r->app, r->store, stage_fd, intent, NULL, error)) {
+		r->recovery->exchange_open = true;
 		return false;
-	return end_intent(r, intent, "lost", error);
+	}
+	say_recovered(r, "an interrupted restore was finished:", named(intent));
+	return true;
 }
 
 static bool
@@ -328,106 +368,100 @@ sweep_staging(Recover *r, int stage_fd, const char *name, GError **error)
 	g_autoptr(GError) local = NULL;
 
 	/* A leftover that cannot be removed is in nobody's way. */
-	if (gbe_discard_has_number(name, GBE_DISCARD_NONCE)) {
+	if (has_number(name, DISCARD_NONCE)) {
 		if (!gbe_remove_tree_within_at(stage_fd, name, r->app->patience, &local))
 			gbe_note("%s stays: %s", name, local->message);
 		return true;
 	}
-	if (gbe_discard_has_number(name, GBE_RUNG_STAGING) ||
-	    (gbe_discard_has_number(name, GBE_RUNG_RESTORE) && whole)) {
-		if (gbe_discard_staging(r->app, stage_fd, name, &local))
-			say(r, "an unfinished restore was undone: staging tree", name);
+	if (has_number(name, GBE_RUNG_STAGING) || (has_number(name, GBE_RUNG_RESTORE) && whole)) {
+		if (discard_staging(r->app, stage_fd, name, &local))
+			say_recovered(r, "an unfinished restore was undone: staging tree", name);
 		else
 			gbe_note("the staging tree %s stays: %s", name, local->message);
 		return true;
 	}
-	return !gbe_discard_has_number(name, GBE_RUNG_RESTORE) ||
-	       adopt(r, stage_fd, name, sequence, error);
+	return !has_number(name, GBE_RUNG_RESTORE) ||
+	       adopt_tree(r, stage_fd, name, sequence, error);
 }
 
 static bool
-sweep_stagings(Recover *r, int stage_fd, const char *where, GError **error)
+sweep_stagings(Recover *r, GError **error)
 {
-	g_autoptr(GPtrArray) names = NULL;
+	g_autofree char *parent = g_path_get_dirname(r->data->path);
+	g_autofree char *hidden = g_build_filename(r->data->path, GBE_HIDDEN_DIR, NULL);
+	const struct {
+		int fd;
+		const char *path;
+	} places[] = {{r->data->parent_fd, parent}, {r->hidden_fd, hidden}};
 
-	if (stage_fd < 0)
-		return true;
-	if (!gbe_list_at(stage_fd, where, &names, error))
-		return false;
-	for (guint i = 0; i < names->len; i++)
-		if (!sweep_staging(r, stage_fd, names->pdata[i], error))
+	for (gsize p = 0; p < G_N_ELEMENTS(places); p++) {
+		g_autoptr(GPtrArray) names = NULL;
+
+		if (places[p].fd < 0)
+			continue;
+		if (!gbe_list_at(places[p].fd, places[p].path, &names, error))
 			return false;
+		for (guint i = 0; i < names->len; i++)
+			if (!sweep_staging(r, places[p].fd, names->pdata[i], error))
+				return false;
+	}
 	return true;
-}
-
-/* Removes interrupted writes. The data directory may belong to another user: only that one name, and no tree. */
-static bool
-sweep_writes(Recover *r, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	/* The nonce only helps when root moves the data. */
-	if (!gbe_discard_nonce_directory(r->data, &local))
-		g_debug("%s", local->message);
-	if (r->data->fd >= 0)
-		(void)unlinkat(r->data->fd, GBE_TMP_PREFIX GBE_NONCE_NAME, 0);
-	if (r->data->parent_fd >= 0)
-		gbe_probe_rename_sweep(r->data->parent_fd);
-	return gbe_state_sweep(r->app, error);
-}
-
-static bool
-open_hidden(Recover *r, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	if (r->data->fd < 0 || !r->data->mount_point ||
-	    gbe_own_dir_open_at(r->data->fd, gbe_data_hidden, false, &r->hidden_fd, &local) ||
-	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		return true;
-	r->recovery->exchange_open = r->facts->intent != NULL;
-	g_propagate_error(error, g_steal_pointer(&local));
-	return gbe_prefix(error, "%s", r->data->path);
 }
 
 bool
 gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recovery, GError **error)
 {
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
-	GbeRecovery recovery = {0};
+	gbe_autofd int hidden_fd = -1;
+	g_autoptr(GError) local = NULL;
 	Recover r = {.app = app,
 		     .data = data,
 		     .store = store,
 		     .facts = facts,
-		     .recovery = &recovery,
+		     .recovery = ret_recovery,
 		     .hidden_fd = -1};
-	g_autofree char *parent = g_path_get_dirname(data->path);
-	g_autofree char *hidden = g_build_filename(data->path, GBE_HIDDEN_DIR, NULL);
-	bool ok = true;
 
 	facts->data = gbe_tri(data->fd >= 0);
 	gbe_data_observe_identity(data, facts);
-	gbe_state_observe(app, facts);
+	gbe_state_observe_ledger(app, facts);
 	gbe_identify(facts);
 	if (facts->ledger == GBE_UNKNOWN)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "whether an operation on the data is open cannot be told: %s",
 				 facts->ledger_why);
+	*ret_recovery = (GbeRecovery){0};
 	if (facts->intent_why != NULL ||
 	    (facts->intent != NULL && facts->intent->operation == GBE_OPERATION_UNKNOWN)) {
-		recovery.left_alone = true;
-		recovery.what = g_strdup("an operation of a newer greenboot-etcd is left alone");
-		*ret_recovery = recovery;
+		ret_recovery->left_alone = true;
+		ret_recovery->what =
+		    g_strdup("an operation of a newer greenboot-etcd is left alone");
 		return true;
 	}
-	ok = open_hidden(&r, error) && sweep_writes(&r, error) &&
-	     (facts->intent == NULL || recover_intent(&r, facts->intent, error)) &&
-	     sweep_stagings(&r, data->parent_fd, parent, error) &&
-	     sweep_stagings(&r, r.hidden_fd, hidden, error) &&
-	     gbe_store_sweep(store, NULL, app->patience, error);
-	gbe_close_fd(&r.hidden_fd);
-	*ret_recovery = recovery;
-	return ok;
+	/* At a mount point, the staging trees lie in the data directory. */
+	if (data->fd >= 0 && data->mount_point &&
+	    !gbe_own_dir_open_at(data->fd, gbe_data_hidden, false, &hidden_fd, &local) &&
+	    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		ret_recovery->exchange_open = facts->intent != NULL;
+		g_propagate_error(error, g_steal_pointer(&local));
+		return gbe_prefix(error, "%s", data->path);
+	}
+	r.hidden_fd = hidden_fd;
+	/* Interrupted writes. The data directory may belong to another user: only that one name, and no tree. The
+	 * nonce only helps when root moves the data. */
+	g_clear_error(&local);
+	if (data->fd >= 0 && data->parent_fd >= 0 &&
+	    (!set_nonce_aside(data, GBE_NONCE_NAME, &local) ||
+	     !set_nonce_aside(data, GBE_TMP_PREFIX GBE_NONCE_NAME, &local)))
+		g_debug("%s", local->message);
+	if (data->fd >= 0)
+		(void)unlinkat(data->fd, GBE_TMP_PREFIX GBE_NONCE_NAME, 0);
+	if (data->parent_fd >= 0)
+		gbe_probe_rename_sweep(data->parent_fd);
+	if (!gbe_state_sweep(app, error))
+		return false;
+	if (facts->intent != NULL && !recover_intent(&r, facts->intent, error))
+		return false;
+	return sweep_stagings(&r, error) && gbe_store_sweep(store, app->patience, error);
 }
 
 bool
@@ -435,15 +469,11 @@ gbe_recover_here(GbeApp *app, GbeRecovery *ret_recovery, GError **error)
 {
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GbeStore) store = NULL;
-	g_auto(GbeRecovery) recovery = {0};
-	bool ok;
+	g_auto(GbeRecovery) unused = {0};
+	GbeRecovery *recovery = ret_recovery != NULL ? ret_recovery : &unused;
 
-	ok = gbe_data_open_any(app, &data, error) &&
-	     gbe_store_open(app, data, false, &store, error) &&
-	     gbe_recover(app, data, store, &recovery, error);
-	if (ret_recovery != NULL) {
-		*ret_recovery = recovery;
-		recovery = (GbeRecovery){0};
-	}
-	return ok;
+	*recovery = (GbeRecovery){0};
+	return gbe_data_open_any(app, &data, error) &&
+	       gbe_store_open(app, data, false, &store, error) &&
+	       gbe_recover(app, data, store, recovery, error);
 }

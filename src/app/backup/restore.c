@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/restore.h"
 
-#include "app/backup/entries.h"
 #include "app/backup/recover.h"
 #include "app/backup/retention.h"
 #include "app/backups/data.h"
-#include "app/backups/inside.h"
 #include "app/backups/keys.h"
+#include "app/backups/verify.h"
 #include "app/state/ledger.h"
 #include "app/state/state.h"
 #include "base/fault.h"
@@ -101,23 +100,17 @@ open_stage(Restore *r, GError **error)
 	       gbe_prefix(error, "%s", data->path);
 }
 
-/* The fact `clones` is about the data and the store. On a full disk it is unknown, until the reserve is given back. */
-static bool
-clones(const Restore *r, int src_fd)
-{
-	return (r->observed->facts->clones == GBE_YES &&
-		gbe_same_filesystem(src_fd, r->stage_fd)) ||
-	       gbe_probe_clone(src_fd, r->stage_fd) == GBE_YES;
-}
-
-/* Would a copy have room? A clone is tried, and so is a copy of which that is not known. */
+/* Would a copy have room? A clone is tried, and so is a copy of which that is not known. The fact `clones` is about the
+ * data and the store. On a full disk it is unknown, until the reserve is given back. */
 static bool
 fits(const Restore *r, int src_fd, guint64 *ret_missing)
 {
 	GbeSpace space = {0};
 
 	*ret_missing = 0;
-	if (clones(r, src_fd) || !gbe_extents_space(src_fd, r->stage_fd, false, &space, NULL))
+	if ((r->observed->facts->clones == GBE_YES && gbe_same_filesystem(src_fd, r->stage_fd)) ||
+	    gbe_probe_clone(src_fd, r->stage_fd) == GBE_YES ||
+	    !gbe_extents_space(src_fd, r->stage_fd, false, &space, NULL))
 		return true;
 	*ret_missing = gbe_space_missing(&space);
 	return gbe_space_fits(&space);
@@ -158,19 +151,6 @@ is_base(const Restore *r, const char *backup)
 	return false;
 }
 
-/* The base of a trial must stay as it is. Recovery knows the configured store alone. */
-static bool
-may_consume(const Restore *r)
-{
-	GbeStore *own = r->observed->store;
-	const GbeStore *store;
-
-	if (r->backup == NULL || is_base(r, r->backup->name))
-		return false;
-	store = gbe_store_at(own, r->backup->name);
-	return (store == own || store == own->near) && gbe_same_mount(store->fd, r->stage_fd);
-}
-
 /* A bad backup may go, unless the take-over has it as the base of a trial. */
 static bool
 may_lose(const Restore *r, const GbeManifest *displaced)
@@ -201,6 +181,8 @@ give_up_more(Restore *r)
 static bool
 make_room(Restore *r, int src_fd, GError **error)
 {
+	GbeStore *own = r->observed->store;
+	const GbeStore *store;
 	g_autofree char *text = NULL;
 	guint64 missing;
 	bool fit = fits(r, src_fd, &missing);
@@ -209,7 +191,12 @@ make_room(Restore *r, int src_fd, GError **error)
 		(void)give_up_more(r);
 		fit = fits(r, src_fd, &missing);
 	}
-	r->intent->consume = r->room >= ROOM_SOURCE && may_consume(r);
+	/* The base of a trial must stay as it is. Recovery knows the configured store alone. */
+	if (r->room >= ROOM_SOURCE && !is_base(r, r->backup->name)) {
+		store = gbe_store_at(own, r->backup->name);
+		r->intent->consume =
+		    (store == own || store == own->near) && gbe_same_mount(store->fd, r->stage_fd);
+	}
 	/* XFS may have up to some hundred free inodes more than it says: the copy finds out. */
 	if (fit || r->intent->consume || missing == 0)
 		return true;
@@ -256,7 +243,7 @@ member_entry(const GbeData *data)
 
 /* Writes the intent, with what is known of both trees by now. */
 static bool
-intend(Restore *r, GError **error)
+write_intent(Restore *r, GError **error)
 {
 	GbeData *data = r->observed->data;
 	g_autofree char *last = member_entry(data);
@@ -282,45 +269,6 @@ intend(Restore *r, GError **error)
 	       !GBE_FAULT("restore-intended", error);
 }
 
-static bool
-clone_backup(Restore *r, GError **error)
-{
-	g_auto(GbeCloneResult) result = {0};
-	gbe_autofd int entry_fd = -1;
-	/* rename(2) does not leave a subvolume: where entries are exchanged, the tree is in the data's own. */
-	GbeCloneOptions options = {
-	    .allowed = r->observed->data->mount_point ? GBE_METHOD_REFLINK : GBE_METHOD_SNAPSHOT,
-	    .cold = GBE_COLD_SOURCE,
-	    .progress = gbe_app_progress,
-	    .progress_data = r->app,
-	};
-
-	GbeStore *store = gbe_store_at(r->observed->store, r->backup->name);
-
-	if (!gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
-	    !gbe_clone_tree_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staged, &options, &result,
-			       error))
-		return false;
-	r->timing.bytes_written = result.bytes_written;
-	return true;
-}
-
-/* An empty directory that etcd can use as it used the one that it replaces. At a mount point, entries are exchanged,
- * and member/ always is one of them. */
-static bool
-make_empty(Restore *r, GError **error)
-{
-	const GbeData *data = r->observed->data;
-	g_autofree char *last = member_entry(data);
-	gbe_autofd int fd = -1;
-
-	if (data->fd < 0)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no %s", data->path);
-	return gbe_clone_top_at(data->fd, r->stage_fd, r->staged, !data->mount_point, error) &&
-	       (!data->mount_point || (gbe_open_dir_at(r->stage_fd, r->staged, &fd, error) &&
-				       gbe_clone_top_at(data->fd, fd, last, false, error)));
-}
-
 /* Opens the staging tree, which the data's project gets. A restore does not fail over who is charged for it. */
 static bool
 open_tree(Restore *r, int dir_fd, const char *name, GError **error)
@@ -335,30 +283,71 @@ open_tree(Restore *r, int dir_fd, const char *name, GError **error)
 	return true;
 }
 
+/* Makes the staging tree: a clone of the backup, or an empty directory that etcd can use as it used the one that it
+ * replaces. */
+static bool
+make_tree(Restore *r, GError **error)
+{
+	const GbeData *data = r->observed->data;
+	/* rename(2) does not leave a subvolume: where entries are exchanged, the tree is in the data's own. */
+	GbeCloneOptions options = {
+	    .allowed = data->mount_point ? GBE_METHOD_REFLINK : GBE_METHOD_SNAPSHOT,
+	    .cold = GBE_COLD_SOURCE,
+	    .progress = gbe_app_progress,
+	    .progress_data = r->app,
+	};
+	g_autofree char *last = member_entry(data);
+	g_auto(GbeCloneResult) result = {0};
+	gbe_autofd int fd = -1;
+
+	if (!gbe_remove_tree_at(r->stage_fd, r->staged, error))
+		return false;
+	if (r->backup != NULL) {
+		GbeStore *store = gbe_store_at(r->observed->store, r->backup->name);
+
+		if (!gbe_open_dir_at(store->fd, r->backup->name, &fd, error) ||
+		    !gbe_clone_tree_at(fd, GBE_STORE_DATA, r->stage_fd, r->staged, &options,
+				       &result, error))
+			return false;
+		r->timing.bytes_written = result.bytes_written;
+		return true;
+	}
+	if (data->fd < 0)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no %s", data->path);
+	if (!gbe_clone_top_at(data->fd, r->stage_fd, r->staged, !data->mount_point, error))
+		return false;
+	/* At a mount point, entries are exchanged, and member/ always is one of them. */
+	return !data->mount_point || (gbe_open_dir_at(r->stage_fd, r->staged, &fd, error) &&
+				      gbe_clone_top_at(data->fd, fd, last, false, error));
+}
+
 /* Both put the staging tree under its name, with the nonce, not durable: a clone of the backup (or an empty directory),
  * or the backup's own tree. Afterwards the intent is in the ledger. */
 static bool
 stage_clone(Restore *r, GError **error)
 {
-	if (!gbe_remove_tree_at(r->stage_fd, r->staged, error) ||
-	    !(r->backup != NULL ? clone_backup(r, error) : make_empty(r, error)))
+	if (!make_tree(r, error))
 		return gbe_prefix(error, "stage %s", named(r));
-	return open_tree(r, r->stage_fd, r->staged, error) && write_nonce(r, error) &&
-	       !GBE_FAULT("restore-staged", error) &&
-	       /* Recovery may keep a tree of that name. A clone is durable no later than the rename. */
-	       (r->timing.bytes_written == 0 || settle(r, error)) &&
-	       gbe_rename_new_at(r->stage_fd, r->staged, r->stage_fd, r->staging, error) &&
-	       !GBE_FAULT("restore-named", error) && settle(r, error) && intend(r, error);
+	if (!open_tree(r, r->stage_fd, r->staged, error) || !write_nonce(r, error) ||
+	    GBE_FAULT("restore-staged", error))
+		return false;
+	/* Recovery may keep a tree of that name. A clone is durable no later than the rename. */
+	if (r->timing.bytes_written > 0 && !settle(r, error))
+		return false;
+	if (!gbe_rename_new_at(r->stage_fd, r->staged, r->stage_fd, r->staging, error) ||
+	    GBE_FAULT("restore-named", error))
+		return false;
+	return settle(r, error) && write_intent(r, error);
 }
 
 static bool
-consume(Restore *r, GError **error)
+stage_backup_itself(Restore *r, GError **error)
 {
 	GbeStore *store = gbe_store_at(r->observed->store, r->backup->name);
 	gbe_autofd int entry_fd = -1;
 
 	if (!gbe_open_dir_at(store->fd, r->backup->name, &entry_fd, error) ||
-	    !open_tree(r, entry_fd, GBE_STORE_DATA, error) || !intend(r, error) ||
+	    !open_tree(r, entry_fd, GBE_STORE_DATA, error) || !write_intent(r, error) ||
 	    !write_nonce(r, error) || !gbe_sync_fs(r->tree_fd, store->path, error) ||
 	    !gbe_rename_new_at(entry_fd, GBE_STORE_DATA, r->stage_fd, r->staging, error))
 		return gbe_prefix(error, "take %s out of the store", r->backup->name);
@@ -366,6 +355,51 @@ consume(Restore *r, GError **error)
 }
 
 /* ---- the restore ---- */
+
+/* GBE_ERROR_VERIFY_FAILED names what is damaged; an unknown format passes. */
+static bool
+verify_within_budget(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
+		     gint64 *ret_look_usec, GError **error)
+{
+	const GbeVerifyOptions sanity = {.level = GBE_VERIFY_SANITY};
+	guint64 seconds = app->config->restore.verify_budget;
+	const GbeVerifyOptions full = {
+	    .level = GBE_VERIFY_FULL,
+	    .deadline = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC,
+	};
+	g_autoptr(GbeVerification) verification = NULL;
+	g_autoptr(GError) local = NULL;
+	const GbeFinding *worst;
+	g_autofree char *why = NULL;
+
+	if (seconds > 0) {
+		bool ok = gbe_verify_backup(app, store, manifest, &full, &verification, &local);
+		bool unread =
+		    ok ? gbe_findings_worst(&verification->findings) == GBE_FINDING_UNKNOWN
+		       : g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED);
+
+		/* The time ran out before all was read, and no damage was seen until then. */
+		if (unread && g_get_monotonic_time() >= full.deadline) {
+			gbe_complain("backup %s is not read in full within the %" G_GUINT64_FORMAT
+				     " s of [restore] verify-budget; what a starting etcd reads "
+				     "first is checked instead",
+				     manifest->name, seconds);
+			g_clear_pointer(&verification, gbe_verification_free);
+		} else if (!ok) {
+			return gbe_pass(error, &local);
+		}
+	}
+	if (verification == NULL &&
+	    !gbe_verify_backup(app, store, manifest, &sanity, &verification, error))
+		return false;
+	if (ret_look_usec != NULL)
+		*ret_look_usec = verification->look_usec;
+	worst = gbe_findings_first(&verification->findings);
+	if (worst == NULL || worst->severity != GBE_FINDING_DAMAGE)
+		return true;
+	why = gbe_finding_to_text(worst);
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s", why);
+}
 
 bool
 gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
@@ -377,7 +411,7 @@ gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 				 "backup %s is a name only: its data was restored without a copy",
 				 manifest->name);
-	if (gbe_inside_backup(app, store, manifest, ret_look_usec, &local))
+	if (verify_within_budget(app, store, manifest, ret_look_usec, &local))
 		return true;
 	/* A disk that does not answer, or a process without descriptors or memory, says nothing about the backup. */
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED) ||
@@ -387,37 +421,6 @@ gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 				 local->message);
 	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "backup %s does not validate: %s",
 			 manifest->name, local->message);
-}
-
-/* Files in the data directory that are not etcd's data are kept, too. */
-static GbeManifest *
-manifest_of_the_rest(Restore *r)
-{
-	GbeManifest *manifest = gbe_manifest_new();
-
-	manifest->sequence = r->intent->sequence;
-	manifest->name = gbe_backup_name_adopted(manifest->sequence);
-	manifest->origin = GBE_ORIGIN_DISPLACED;
-	manifest->method = GBE_METHOD_RENAME;
-	manifest->grade = GBE_GRADE_BAD;
-	manifest->grade_reason = g_strdup("what lay in the data directory had no etcd data");
-	manifest->created = r->observed->facts->now;
-	manifest->data_dir = g_strdup(r->observed->data->path);
-	return manifest;
-}
-
-/* The nonce alone is left where data was set aside before. */
-static bool
-has_nothing(const GbeData *data, bool *ret_nothing, GError **error)
-{
-	g_auto(GbeList) list = gbe_list_open_at(data->fd, data->path);
-	const char *name;
-
-	*ret_nothing = true;
-	while (*ret_nothing && (name = gbe_list_next(&list)) != NULL)
-		*ret_nothing =
-		    g_str_equal(name, GBE_NONCE_NAME) || g_strv_contains(gbe_data_exclude, name);
-	return !*ret_nothing || gbe_list_end(&list, error);
 }
 
 /* Without a name, the displaced tree is removed after the exchange. */
@@ -437,61 +440,51 @@ prepare_displaced(Restore *r, const GbeManifest *displaced, GError **error)
 {
 	GbeData *data = r->observed->data;
 	GbeStore *place = NULL;
-	bool nothing = false;
+	GbeManifest *manifest;
 
 	if (data->fd < 0)
 		return true;
 	if (displaced == NULL && !data->mount_point) {
-		if (!has_nothing(data, &nothing, error))
-			return false;
+		g_auto(GbeList) list = gbe_list_open_at(data->fd, data->path);
+		const char *name;
+		bool nothing = true;
+
+		while (nothing && (name = gbe_list_next(&list)) != NULL)
+			nothing = g_str_equal(name, GBE_NONCE_NAME) ||
+				  g_strv_contains(gbe_data_exclude, name);
+		/* The nonce alone is left where data was set aside before. */
 		if (nothing)
-			return true;
+			return gbe_list_end(&list, error);
 	}
 	if (r->room == ROOM_DISPLACED && may_lose(r, displaced)) {
 		lose_displaced(r, displaced);
 		return true;
 	}
-	r->intent->displaced =
-	    displaced != NULL ? gbe_manifest_copy(displaced) : manifest_of_the_rest(r);
-	g_free(r->intent->displaced->written_by);
-	r->intent->displaced->written_by = g_strdup(GBE_VERSION);
+	manifest = displaced != NULL ? gbe_manifest_copy(displaced) : gbe_manifest_new();
+	/* Files in the data directory that are not etcd's data are also kept. */
+	if (displaced == NULL) {
+		manifest->sequence = r->intent->sequence;
+		manifest->name = gbe_backup_name_adopted(manifest->sequence);
+		manifest->origin = GBE_ORIGIN_DISPLACED;
+		manifest->method = GBE_METHOD_RENAME;
+		manifest->grade = GBE_GRADE_BAD;
+		manifest->grade_reason =
+		    g_strdup("what lay in the data directory had no etcd data");
+		manifest->created = r->observed->facts->now;
+		manifest->data_dir = g_strdup(data->path);
+	}
+	g_free(manifest->written_by);
+	manifest->written_by = g_strdup(GBE_VERSION);
+	r->intent->displaced = manifest;
 	if (r->intent->keep_existing != NULL)
 		return true;
 	return gbe_store_for_rename(r->app, r->observed->store, r->stage_fd, &place, error) &&
 	       gbe_store_prepare(place, r->intent->displaced, error);
 }
 
-static bool
-exchange(Restore *r, GError **error)
-{
-	GbeData *data = r->observed->data;
-
-	if (data->mount_point)
-		return gbe_entries_exchange(data->fd, r->tree_fd, r->intent->entries, error);
-	if (data->fd < 0 && data->unsafe == NULL
-		? !gbe_rename_new_at(r->stage_fd, r->staging, data->parent_fd, data->name, error)
-		: !gbe_exchange_at(r->stage_fd, r->staging, data->parent_fd, data->name, error))
-		return gbe_prefix(error, "put %s in the place of %s", named(r), data->path);
-	return !GBE_FAULT("restore-exchanged", error);
-}
-
-/* Is the new tree in place, whatever the exchange reported? */
-static bool
-in_place(Restore *r)
-{
-	g_autofree char *live = NULL;
-	gbe_autofd int fd = -1;
-
-	if (r->observed->data->mount_point)
-		return true;
-	if (gbe_open_dir_at(r->observed->data->parent_fd, r->observed->data->name, &fd, NULL))
-		live = gbe_tree_identity(fd);
-	return g_strcmp0(live, r->intent->tree_new) == 0;
-}
-
 /* Removes what was staged, or finishes what was exchanged. */
 static void
-recover(Restore *r, bool exchanging)
+recover_attempt(Restore *r, bool exchanging)
 {
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GError) error = NULL;
@@ -510,26 +503,28 @@ recover(Restore *r, bool exchanging)
 }
 
 static bool
-stage(Restore *r, const GbeManifest *displaced, GError **error)
+stage_tree(Restore *r, const GbeManifest *displaced, GError **error)
 {
 	gbe_autofd int src_fd = -1;
 	gint64 begin = g_get_monotonic_time();
 	bool ok;
 
 	gbe_store_reserve(r->app, r->observed->store, GBE_RESERVE_RELEASE);
-	if (!open_stage(r, error) ||
-	    (r->backup != NULL &&
-	     (!gbe_store_open_data(r->observed->store, r->backup->name, &src_fd, error) ||
-	      !make_room(r, src_fd, error))) ||
-	    !prepare_displaced(r, displaced, error))
+	if (!open_stage(r, error))
 		return false;
-	ok = r->intent->consume ? consume(r, error) : stage_clone(r, error);
+	if (r->backup != NULL &&
+	    (!gbe_store_open_data(r->observed->store, r->backup->name, &src_fd, error) ||
+	     !make_room(r, src_fd, error)))
+		return false;
+	if (!prepare_displaced(r, displaced, error))
+		return false;
+	ok = r->intent->consume ? stage_backup_itself(r, error) : stage_clone(r, error);
 	r->timing.clone_usec = g_get_monotonic_time() - begin;
 	return ok && !GBE_FAULT("restore-cloned", error);
 }
 
-static GbeIntent *
-new_intent(Restore *r, guint64 sequence)
+static void
+begin_intent(Restore *r, guint64 sequence)
 {
 	GbeIntent *intent = gbe_intent_new();
 	GbeData *data = r->observed->data;
@@ -550,63 +545,53 @@ new_intent(Restore *r, guint64 sequence)
 		if (r->options->keep_existing != NULL)
 			gbe_backup_ref_clear(&intent->take_over->found);
 	}
-	return intent;
+	gbe_intent_free(r->intent);
+	r->intent = intent;
 }
 
 /* Stages and exchanges. On failure, nothing was changed, or, with GBE_ERROR_PARTIAL, the exchange was done. */
 static bool
-attempt(Restore *r, const GbeManifest *displaced, guint64 sequence, GError **error)
+attempt_restore(Restore *r, const GbeManifest *displaced, guint64 sequence, GError **error)
 {
-	gbe_intent_free(r->intent);
+	GbeData *data = r->observed->data;
+	g_autofree char *live = NULL;
+	gbe_autofd int fd = -1;
+	bool ok;
+
 	gbe_close_fd(&r->stage_fd);
 	gbe_close_fd(&r->tree_fd);
-	r->intent = new_intent(r, sequence);
-	if (!stage(r, displaced, error)) {
-		recover(r, false);
+	begin_intent(r, sequence);
+	if (!stage_tree(r, displaced, error)) {
+		recover_attempt(r, false);
 		return false;
 	}
-	if (exchange(r, error))
+	if (data->mount_point)
+		ok = gbe_entries_exchange(data->fd, r->tree_fd, r->intent->entries, error);
+	else if (data->fd < 0 && data->unsafe == NULL)
+		ok = gbe_rename_new_at(r->stage_fd, r->staging, data->parent_fd, data->name,
+				       error) ||
+		     gbe_prefix(error, "put %s in the place of %s", named(r), data->path);
+	else
+		ok = gbe_exchange_at(r->stage_fd, r->staging, data->parent_fd, data->name, error) ||
+		     gbe_prefix(error, "put %s in the place of %s", named(r), data->path);
+	if (ok && (data->mount_point || !GBE_FAULT("restore-exchanged", error)))
 		return true;
 	/* Recovery looks at the disk, not at this process's view. */
-	recover(r, true);
-	if (in_place(r))
+	recover_attempt(r, true);
+	/* The new tree may be in place, whatever the exchange reported. */
+	if (!data->mount_point && gbe_open_dir_at(data->parent_fd, data->name, &fd, NULL))
+		live = gbe_tree_identity(fd);
+	if (data->mount_point || g_strcmp0(live, r->intent->tree_new) == 0)
 		gbe_rethrow(error, GBE_ERROR_PARTIAL);
 	return false;
 }
 
-/* Tries again with more room, as often as there is something to give up. */
-static bool
-attempt_with_room(Restore *r, const GbeManifest *displaced, guint64 sequence, GError **error)
-{
-	for (;;) {
-		g_autoptr(GError) local = NULL;
-
-		if (attempt(r, displaced, sequence, &local))
-			return true;
-		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE) || !give_up_more(r))
-			return gbe_pass(error, &local);
-		g_debug("%s; tried again with more room", local->message);
-		r->full = true;
-	}
-}
-
-/* Reports the displaced tree that had no room for a name. */
-static void
-note_lost(Restore *r, const GbeManifest *displaced)
-{
-	static const char reason[] = "a bad one, and there was no room to keep it";
-	const GbeEventFields fields = {.action = "delete",
-				       .backup = displaced->name,
-				       .reason = reason};
-
-	gbe_event_deleted(&fields);
-	gbe_state_note_entry(r->app, GBE_LEDGER_REMOVED, displaced, reason);
-}
-
 /* After the exchange, the next holder of the lock finishes what fails here. */
 static bool
-finish(Restore *r, const GbeManifest *displaced, GError **error)
+finish_restore(Restore *r, const GbeManifest *displaced, GError **error)
 {
+	static const char lost_why[] = "a bad one, and there was no room to keep it";
+	GbeEventFields lost = {.action = "delete", .reason = lost_why};
 	g_autoptr(GError) swept = NULL;
 
 	for (;;) {
@@ -625,10 +610,14 @@ finish(Restore *r, const GbeManifest *displaced, GError **error)
 			lose_displaced(r, displaced);
 	}
 	/* A try that failed may have moved the displaced tree before it could name it. */
-	if (r->full && !gbe_store_sweep(r->observed->store, NULL, r->app->patience, &swept))
+	if (r->full && !gbe_store_sweep(r->observed->store, r->app->patience, &swept))
 		gbe_note("%s", swept->message);
-	if (r->lost != NULL)
-		note_lost(r, displaced);
+	/* The displaced tree had no room for a name. */
+	if (r->lost != NULL) {
+		lost.backup = displaced->name;
+		gbe_event_deleted(&lost);
+		gbe_state_note_entry(r->app, GBE_LEDGER_REMOVED, displaced, lost_why);
+	}
 	return true;
 }
 
@@ -663,7 +652,18 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeT
 	r.timing.verify_usec = g_get_monotonic_time() - begin;
 	r.staging = g_strdup_printf(GBE_RUNG_RESTORE "%" G_GUINT64_FORMAT, sequence);
 	r.staged = g_strdup_printf(GBE_RUNG_STAGING "%" G_GUINT64_FORMAT, sequence);
-	if (!attempt_with_room(&r, displaced, sequence, error) || !finish(&r, displaced, error))
+	/* Tries again with more room, as often as there is something to give up. */
+	for (;;) {
+		g_autoptr(GError) local = NULL;
+
+		if (attempt_restore(&r, displaced, sequence, &local))
+			break;
+		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE) || !give_up_more(&r))
+			return gbe_pass(error, &local);
+		g_debug("%s; tried again with more room", local->message);
+		r.full = true;
+	}
+	if (!finish_restore(&r, displaced, error))
 		return false;
 	r.timing.total_usec = g_get_monotonic_time() - begin;
 	if (ret_timing != NULL)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Puts a backup, or nothing, in the place of the data (decisions.md, "How a restore is done"). */
+/* Puts a backup, or nothing, in the place of the data (decisions.md, "How a restore is done"). Implemented in restore.c,
+ * entries.c. */
 #pragma once
 
 #include "app/backup/observe.h"
-#include "app/device/timing.h"
 #include "core/record/intent.h"
 
 typedef struct {
@@ -46,8 +46,28 @@ bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name,
 		     const GbeTakeOver *take_over, guint64 sequence, GbeManifest *displaced,
 		     const GbeRestoreOptions *options, GbeTiming *ret_timing,
 		     GError **error) GBE_CHECKED;
-/* Does the backup match its manifest, and are etcd's files in it sound, as gbe_inside_backup() checks?
+/* Does the backup match its manifest, and are etcd's files in it sound? Checks every row, each digest and the recorded
+ * HashKV, as far as [restore] verify-budget= allows; after that, what a starting etcd reads first.
  * GBE_ERROR_VERIFY_FAILED: no, or the backup is gone; _CANNOT_TELL: the disk cannot deliver it now, or this
- * process could not look. @ret_look_usec as in gbe_inside_backup(). */
+ * process could not look. @ret_look_usec: how long the look into etcd's files took; may be NULL. */
 bool gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 			  gint64 *ret_look_usec, GError **error) GBE_CHECKED;
+
+/*
+ * Restores into a data directory that is a mount point. The directory itself cannot be exchanged, so its entries
+ * are: one rename or exchange each, the entry that holds member/ last. Entries that the new tree lacks are moved out
+ * before that. After a cut between two entries the directory is mixed until the next holder of the lock runs the
+ * list again. A plain etcd directory has one entry beside the nonce and is never mixed.
+ */
+
+/* Lists all entries at the top of the new tree except gbe_data_exclude; @last comes last. The intent stores the
+ * list ("<inode>:<name>"), which makes the exchange resumable: an entry is done when the listed inode is not in the
+ * staging tree any more. */
+bool gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries,
+		      GError **error) GBE_CHECKED;
+/* Is the exchange complete: is the last entry the new one? */
+bool gbe_entries_are_live(int live_fd, char *const *entries, bool *ret_live,
+			  GError **error) GBE_CHECKED;
+/* Idempotent; syncs both directories at the end. */
+bool gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries,
+			  GError **error) GBE_CHECKED;

@@ -25,24 +25,12 @@ gbe_retention_remove(GbeApp *app, GbeObserved *observed, const GbeManifest *back
 	return ok || gbe_pass(error, &local);
 }
 
-/* A backup that etcd's room depends on goes only if that makes room: it lies with the data, and etcd still lacks room. */
-static bool
-may_help(const GbeObserved *observed, const GbeRemoval *removal, bool asked)
-{
-	const GbeData *data = observed->data;
-
-	if (!removal->for_room)
-		return true;
-	return gbe_same_filesystem(gbe_store_at(observed->store, removal->backup->name)->fd,
-				   data->fd >= 0 ? data->fd : data->parent_fd) &&
-	       (asked || gbe_observe_cramped(observed) == GBE_YES);
-}
-
 bool
 gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpointer data,
 		  GError **error)
 {
 	g_autoptr(GArray) removals = gbe_retention_apply(observed->facts);
+	int data_fd = observed->data->fd >= 0 ? observed->data->fd : observed->data->parent_fd;
 	/* The caller needs the space now. */
 	gint64 *patience = ask != NULL ? NULL : app->patience;
 
@@ -51,7 +39,12 @@ gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpoin
 		GbeRetentionAnswer answer = GBE_RETENTION_REMOVE;
 		g_autoptr(GError) failure = NULL;
 
-		if (!may_help(observed, removal, ask != NULL))
+		/* A backup that etcd's room depends on goes only if that makes room: it lies with the data, and etcd
+		 * still lacks room. */
+		if (removal->for_room &&
+		    (!gbe_same_filesystem(gbe_store_at(observed->store, removal->backup->name)->fd,
+					  data_fd) ||
+		     (ask == NULL && gbe_observe_cramped(observed) != GBE_YES)))
 			continue;
 		if (ask != NULL && !ask(data, removal, &answer, error))
 			return false;

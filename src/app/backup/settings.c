@@ -53,7 +53,7 @@ is_there(const Place *place, const char *name)
 }
 
 static bool
-move(const Place *place, const char *from, const char *to, GError **error)
+move_entry(const Place *place, const char *from, const char *to, GError **error)
 {
 	return !is_there(place, from) ||
 	       (gbe_remove_tree_at(place->fd, to, error) &&
@@ -61,37 +61,28 @@ move(const Place *place, const char *from, const char *to, GError **error)
 		gbe_sync_dir(place->fd, to, error) && !GBE_FAULT("cluster-settings-moved", error));
 }
 
-/* The former certificates are those of what is live, and would be put back in the place of another member's. Moved
- * first, as app/certs/pki.c sweeps it: half of it is none. */
-static bool
-discard_former(const Place *place, GError **error)
-{
-	return place->former == NULL || place->fd < 0 ||
-	       (move(place, place->former, ".partial", error) &&
-		gbe_remove_tree_at(place->fd, ".partial", error));
-}
-
-/* @member NULL: they belong to no data. Settings are made anew, and the next look removes them. An authority cannot be
- * made anew, and may have signed certificates for others. */
-static char *
-name_aside(const Place *place, const char *member)
-{
-	if (member != NULL || place->ownerless == NULL)
-		return g_strconcat(place->of, member != NULL ? member : "none", NULL);
-	for (guint n = 1;; n++) {
-		g_autofree char *name = g_strdup_printf("%s%u", place->ownerless, n);
-
-		if (!is_there(place, name))
-			return g_steal_pointer(&name);
-	}
-}
-
+/* @member NULL: they belong to no data. Settings are made again, and the next look removes these. An authority cannot be
+ * made again, and may have signed certificates for others. */
 static bool
 set_aside(const Place *place, const char *member, GError **error)
 {
-	g_autofree char *name = name_aside(place, member);
+	g_autofree char *name = g_strconcat(place->of, member != NULL ? member : "none", NULL);
 
-	return discard_former(place, error) && move(place, place->live, name, error);
+	if (member == NULL && place->ownerless != NULL) {
+		guint n = 1;
+
+		do {
+			g_free(name);
+			name = g_strdup_printf("%s%u", place->ownerless, n++);
+		} while (is_there(place, name));
+	}
+	/* The former certificates are those of what is live, and would be put back in the place of another member's.
+	 * Moved first, as app/certs/pki.c sweeps it: half of it is none. */
+	if (place->former != NULL && place->fd >= 0 &&
+	    (!move_entry(place, place->former, ".partial", error) ||
+	     !gbe_remove_tree_at(place->fd, ".partial", error)))
+		return false;
+	return move_entry(place, place->live, name, error);
 }
 
 /* Data that is damaged does not tell its ids. */
@@ -131,25 +122,6 @@ member_of_backup(const GbeFacts *facts, guint64 number)
 	return NULL;
 }
 
-/* Of data that is gone: the member that its owner had, else the one that this device was when its etcd last answered
- * (app/state/state.h). *ret_member NULL: not known. */
-static bool
-former_member(GbeApp *app, const GbeFacts *facts, char **ret_member, GError **error)
-{
-	g_autoptr(JsonObject) record = NULL;
-	const char *cluster = facts->owner != NULL ? facts->owner->cluster_id : NULL;
-	const char *member = facts->owner != NULL ? facts->owner->member_id : NULL;
-
-	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
-		return false;
-	if ((cluster == NULL || member == NULL) && record != NULL) {
-		cluster = gbe_json_string(record, "cluster", NULL);
-		member = gbe_json_string(record, "member", NULL);
-	}
-	*ret_member = cluster != NULL && member != NULL ? member_of(cluster, member) : NULL;
-	return true;
-}
-
 static bool
 has_backup(const GbeFacts *facts, const char *member)
 {
@@ -165,7 +137,7 @@ has_backup(const GbeFacts *facts, const char *member)
 
 /* The names of what is set aside. */
 static bool
-list(const Place *place, GPtrArray **ret_names, GError **error)
+list_aside(const Place *place, GPtrArray **ret_names, GError **error)
 {
 	g_autoptr(GPtrArray) names = NULL;
 
@@ -180,35 +152,43 @@ list(const Place *place, GPtrArray **ret_names, GError **error)
 	return true;
 }
 
-static bool
-has_aside(const Place *place, bool *ret_any, GError **error)
-{
-	g_autoptr(GPtrArray) names = NULL;
-
-	if (!list(place, &names, error))
-		return false;
-	*ret_any = *ret_any || names->len > 0;
-	return true;
-}
-
 bool
 gbe_settings_aside(GbeApp *app, bool *ret_any, GError **error)
 {
 	g_auto(Places) places = {.pki.fd = -1};
+	g_autoptr(GPtrArray) state = NULL;
+	g_autoptr(GPtrArray) pki = NULL;
 
 	*ret_any = false;
-	return open_places(app, &places, error) && has_aside(&places.state, ret_any, error) &&
-	       has_aside(&places.pki, ret_any, error);
+	if (!open_places(app, &places, error) || !list_aside(&places.state, &state, error) ||
+	    !list_aside(&places.pki, &pki, error))
+		return false;
+	*ret_any = state->len > 0 || pki->len > 0;
+	return true;
 }
 
 bool
 gbe_settings_set_aside(GbeApp *app, const GbeObserved *observed, guint64 number, GError **error)
 {
+	const GbeTakeOver *owner = observed->facts->owner;
+	const char *cluster = owner != NULL ? owner->cluster_id : NULL;
+	const char *id = owner != NULL ? owner->member_id : NULL;
 	g_auto(Places) places = {.pki.fd = -1};
 	g_autofree char *member = member_of_backup(observed->facts, number);
+	g_autoptr(JsonObject) record = NULL;
 
-	if (number == 0 && !former_member(app, observed->facts, &member, error))
-		return false;
+	/* Of data that is gone: the member that its owner had, else the one that this device was when its etcd last
+	 * answered (app/state/state.h). */
+	if (number == 0) {
+		if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
+			return false;
+		if ((cluster == NULL || id == NULL) && record != NULL) {
+			cluster = gbe_json_string(record, "cluster", NULL);
+			id = gbe_json_string(record, "member", NULL);
+		}
+		g_free(member);
+		member = cluster != NULL && id != NULL ? member_of(cluster, id) : NULL;
+	}
 	return open_places(app, &places, error) && set_aside(&places.state, member, error) &&
 	       set_aside(&places.pki, member, error);
 }
@@ -227,11 +207,26 @@ knows_backups(const GbeObserved *observed)
 }
 
 static bool
-remove_old(const Place *place, const GbeFacts *facts, GError **error)
+follow_data(const Place *place, const GbeObserved *observed, bool *ret_moved, GError **error)
 {
+	const GbeFacts *facts = observed->facts;
+	g_autofree char *present = present_member(facts);
+	g_autofree char *displaced =
+	    facts->owner != NULL ? member_of_backup(facts, facts->owner->found.sequence) : NULL;
+	g_autofree char *own = present != NULL ? g_strconcat(place->of, present, NULL) : NULL;
 	g_autoptr(GPtrArray) names = NULL;
 
-	if (!list(place, &names, error))
+	/* Where the displaced data is of the same member, what is live is its own. */
+	if (own != NULL && is_there(place, own) &&
+	    (!is_there(place, place->live) || g_strcmp0(present, displaced) != 0)) {
+		*ret_moved = true;
+		if (!set_aside(place, displaced, error) ||
+		    !move_entry(place, own, place->live, error))
+			return false;
+	}
+	if (!knows_backups(observed))
+		return true;
+	if (!list_aside(place, &names, error))
 		return false;
 	for (guint i = 0; i < names->len; i++) {
 		const char *name = names->pdata[i];
@@ -243,32 +238,6 @@ remove_old(const Place *place, const GbeFacts *facts, GError **error)
 	return true;
 }
 
-/* Where the displaced data is of the same member, what is live is its own. */
-static bool
-bring_back(const Place *place, const char *present, const char *displaced, bool *ret_moved,
-	   GError **error)
-{
-	g_autofree char *name = g_strconcat(place->of, present, NULL);
-
-	if (!is_there(place, name) ||
-	    (is_there(place, place->live) && g_strcmp0(present, displaced) == 0))
-		return true;
-	*ret_moved = true;
-	return set_aside(place, displaced, error) && move(place, name, place->live, error);
-}
-
-static bool
-follow(const Place *place, const GbeObserved *observed, bool *ret_moved, GError **error)
-{
-	const GbeFacts *facts = observed->facts;
-	g_autofree char *present = present_member(facts);
-	g_autofree char *displaced =
-	    facts->owner != NULL ? member_of_backup(facts, facts->owner->found.sequence) : NULL;
-
-	return (present == NULL || bring_back(place, present, displaced, ret_moved, error)) &&
-	       (!knows_backups(observed) || remove_old(place, facts, error));
-}
-
 bool
 gbe_settings_follow(GbeApp *app, const GbeObserved *observed, bool *ret_moved, GError **error)
 {
@@ -276,6 +245,6 @@ gbe_settings_follow(GbeApp *app, const GbeObserved *observed, bool *ret_moved, G
 
 	*ret_moved = false;
 	return open_places(app, &places, error) &&
-	       follow(&places.state, observed, ret_moved, error) &&
-	       follow(&places.pki, observed, ret_moved, error);
+	       follow_data(&places.state, observed, ret_moved, error) &&
+	       follow_data(&places.pki, observed, ret_moved, error);
 }

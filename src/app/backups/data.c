@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backups/data.h"
 
-#include "app/backups/quiet.h"
 #include "app/state/ledger.h"
 #include "core/decide/past.h"
 #include "core/record/manifest.h"
@@ -10,6 +9,8 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/write.h"
+#include "sys/process.h"
+#include "sys/systemd/events.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 #define NONCE_MAX 4096
+#define VERSION_FILE_MAX (64 * 1024)
+#define STEP_USEC 100000
 
 /* ext4 puts lost+found at the root of a file system; it is not data. A nonce that was being written when the
  * power went is not data either. */
@@ -42,56 +45,6 @@ gbe_data_free(GbeData *data)
 	g_free(data);
 }
 
-static char *
-say_link(const GbeData *data)
-{
-	g_autofree char *above = g_path_get_dirname(data->path);
-	g_autofree char *to = NULL;
-	char target[PATH_MAX] = "";
-	ssize_t size = readlinkat(data->parent_fd, data->name, target, sizeof target - 1);
-
-	to = size > 0 ? g_canonicalize_filename(target, above) : g_strdup("what it points to");
-	return g_strdup_printf("the data directory %s is a symlink; set [etcd] data-dir to %s",
-			       data->path, to);
-}
-
-static bool
-open_directory(GbeData *data, GError **error)
-{
-	struct stat st;
-
-	if (fstatat(data->parent_fd, data->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-		if (errno == ENOENT)
-			return true;
-		return gbe_throw_errno(error, errno, "look at %s", data->path);
-	}
-	if (S_ISLNK(st.st_mode))
-		data->unsafe = say_link(data);
-	else if (!S_ISDIR(st.st_mode))
-		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is no directory", data->path);
-	else if (!gbe_open_dir_at(data->parent_fd, data->name, &data->fd, error))
-		return gbe_prefix(error, "open the data directory %s", data->path);
-	return true;
-}
-
-static bool
-locate_member(GbeApp *app, GbeData *data, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	if (data->fd < 0)
-		return true;
-	if (gbe_member_locate(data->fd, app->config->etcd.member_dir, &data->member_path, &local))
-		return true;
-	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		return true;
-	if (!gbe_pass_unless(error, &local, GBE_ERROR_UNSAFE_SOURCE))
-		return gbe_prefix(error, "%s", data->path);
-	data->member_path = g_strdup("");
-	data->unsafe = g_strdup(local->message);
-	return true;
-}
-
 /* Compares names only: neither path has to exist yet. */
 static bool
 is_below(const char *path, const char *directory)
@@ -99,36 +52,44 @@ is_below(const char *path, const char *directory)
 	return g_str_has_prefix(path, directory) && path[strlen(directory)] == '/';
 }
 
+/* Opens what is at the data directory's place. A missing directory is no error. */
 static bool
-wal_dir_is_below(const GbeData *data)
+open_data_directory(GbeData *data, GError **error)
 {
-	return is_below(data->wal_dir, data->path);
-}
+	g_autofree char *above = g_path_get_dirname(data->path);
+	g_autofree char *to = NULL;
+	char target[PATH_MAX] = "";
+	bool mount_point = false;
+	struct stat st;
 
-/* A WAL inside the data belongs to whoever owns the data. */
-static bool
-open_wal_dir(GbeApp *app, GbeData *data, GError **error)
-{
-	g_autoptr(GError) local = NULL;
+	if (fstatat(data->parent_fd, data->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT || gbe_throw_errno(error, errno, "look at %s", data->path);
+	if (S_ISLNK(st.st_mode)) {
+		ssize_t size = readlinkat(data->parent_fd, data->name, target, sizeof target - 1);
 
-	data->wal_dir = g_strdup(app->config->etcd.wal_dir);
-	if (gbe_open_in_root(app->root_fd, data->wal_dir, O_RDONLY | O_DIRECTORY, &data->wal_fd,
-			     &local) ||
-	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		to = size > 0 ? g_canonicalize_filename(target, above)
+			      : g_strdup("what it points to");
+		data->unsafe =
+		    g_strdup_printf("the data directory %s is a symlink; set [etcd] data-dir to %s",
+				    data->path, to);
 		return true;
-	if (!wal_dir_is_below(data) || gbe_is_in_root(app->root_fd, data->wal_dir) != GBE_YES)
-		return gbe_pass(error, &local);
-	if (data->unsafe == NULL)
-		data->unsafe = g_strdup(local->message);
+	}
+	if (!S_ISDIR(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is no directory", data->path);
+	if (!gbe_open_dir_at(data->parent_fd, data->name, &data->fd, error))
+		return gbe_prefix(error, "open the data directory %s", data->path);
+	if (!gbe_is_mount_point_at(data->parent_fd, data->name, &mount_point, error))
+		return false;
+	data->mount_point = mount_point;
 	return true;
 }
 
 bool
 gbe_data_open_any(GbeApp *app, GbeData **ret_data, GError **error)
 {
+	const char *wal_dir = app->config->etcd.wal_dir;
 	g_autoptr(GbeData) data = g_new0(GbeData, 1);
 	g_autoptr(GError) local = NULL;
-	bool mount_point = false;
 
 	data->parent_fd = data->fd = data->wal_fd = -1;
 	if (!app->configured)
@@ -146,17 +107,31 @@ gbe_data_open_any(GbeApp *app, GbeData **ret_data, GError **error)
 		*ret_data = g_steal_pointer(&data);
 		return true;
 	}
-	if (!open_directory(data, error))
+	if (!open_data_directory(data, error))
 		return false;
 	if (data->fd >= 0 &&
-	    !gbe_is_mount_point_at(data->parent_fd, data->name, &mount_point, error))
-		return false;
-	data->mount_point = mount_point;
-	if (!locate_member(app, data, error))
-		return false;
-	if (app->config->etcd.wal_dir != NULL && *app->config->etcd.wal_dir != '\0' &&
-	    !open_wal_dir(app, data, error))
-		return false;
+	    !gbe_member_locate(data->fd, app->config->etcd.member_dir, &data->member_path,
+			       &local) &&
+	    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		if (!gbe_pass_unless(error, &local, GBE_ERROR_UNSAFE_SOURCE))
+			return gbe_prefix(error, "%s", data->path);
+		data->member_path = g_strdup("");
+		data->unsafe = g_strdup(local->message);
+	}
+	g_clear_error(&local);
+	if (wal_dir != NULL && *wal_dir != '\0') {
+		data->wal_dir = g_strdup(wal_dir);
+		if (!gbe_open_in_root(app->root_fd, wal_dir, O_RDONLY | O_DIRECTORY, &data->wal_fd,
+				      &local) &&
+		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+			/* A WAL inside the data belongs to whoever owns the data. */
+			if (!is_below(wal_dir, data->path) ||
+			    gbe_is_in_root(app->root_fd, wal_dir) != GBE_YES)
+				return gbe_pass(error, &local);
+			if (data->unsafe == NULL)
+				data->unsafe = g_strdup(local->message);
+		}
+	}
 	*ret_data = g_steal_pointer(&data);
 	return true;
 }
@@ -205,13 +180,13 @@ gbe_data_check_whole(const GbeData *data, GError **error)
 	g_autoptr(GError) local = NULL;
 	bool inside = true;
 
-	if (data->wal_dir != NULL && data->wal_fd < 0 && !wal_dir_is_below(data))
+	if (data->wal_dir != NULL && data->wal_fd < 0 && !is_below(data->wal_dir, data->path))
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
 				 "etcd's WAL ([etcd] wal-dir=%s) is not there; mount it, or "
 				 "correct the key",
 				 data->wal_dir);
 	if (data->wal_fd >= 0 && data->fd < 0)
-		inside = wal_dir_is_below(data);
+		inside = is_below(data->wal_dir, data->path);
 	else if (data->fd >= 0 &&
 		 !gbe_layout_wal_inside(data->fd, member_path, data->wal_fd, &inside, &local) &&
 		 !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
@@ -264,19 +239,6 @@ gbe_data_remove_nonce(GbeData *data, GError **error)
 	       gbe_prefix(error, "%s", data->path);
 }
 
-/* NO, too, where the configured WAL's directory is gone: what is left in member/wal is old. */
-static GbeTri
-has_log(const GbeData *data)
-{
-	bool has = false;
-
-	if (data->wal_dir != NULL && data->wal_fd < 0)
-		return GBE_NO;
-	return gbe_member_has_log(data->fd, data->member_path, data->wal_fd, &has, NULL)
-		   ? gbe_tri(has)
-		   : GBE_UNKNOWN;
-}
-
 void
 gbe_data_observe_presence(const GbeData *data, GbeFacts *facts)
 {
@@ -292,7 +254,13 @@ gbe_data_observe_presence(const GbeData *data, GbeFacts *facts)
 		facts->data = facts->log = GBE_NO;
 		return;
 	}
-	facts->log = has_log(data);
+	/* Where the configured WAL's directory is gone, what is left in member/wal is old. */
+	if (data->wal_dir != NULL && data->wal_fd < 0)
+		facts->log = GBE_NO;
+	else if (gbe_member_has_log(data->fd, data->member_path, data->wal_fd, &has, NULL))
+		facts->log = gbe_tri(has);
+	else
+		facts->log = GBE_UNKNOWN;
 	if (data->unsafe != NULL) {
 		gbe_facts_set_deformed(facts, data->unsafe);
 	} else if (gbe_member_has_data(data->fd, data->member_path, &has, &error)) {
@@ -302,19 +270,6 @@ gbe_data_observe_presence(const GbeData *data, GbeFacts *facts)
 	} else {
 		facts->data_why = g_strdup(error->message);
 	}
-}
-
-static void
-observe_version_file(GbeApp *app, GbeData *data, GbeFacts *facts)
-{
-	const char *name = app->config->etcd.version_file;
-	g_autofree char *bytes = NULL;
-	gsize size = 0;
-
-	if (data->fd < 0 || name == NULL || *name == '\0')
-		return;
-	if (gbe_read_file_at(data->fd, name, 64 * 1024, &bytes, &size, NULL))
-		facts->data_version = gbe_version_from_file(bytes, size);
 }
 
 void
@@ -329,7 +284,10 @@ gbe_data_observe_identity(const GbeData *data, GbeFacts *facts)
 void
 gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 {
+	const char *version_file = app->config->etcd.version_file;
+	g_autofree char *bytes = NULL;
 	g_autoptr(GError) error = NULL;
+	gsize size = 0;
 
 	facts->data_dir = g_strdup(data->path);
 	facts->mount_point = gbe_tri(data->mount_point);
@@ -339,7 +297,9 @@ gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 		return;
 
 	gbe_data_observe_identity(data, facts);
-	observe_version_file(app, data, facts);
+	if (version_file != NULL && *version_file != '\0' &&
+	    gbe_read_file_at(data->fd, version_file, VERSION_FILE_MAX, &bytes, &size, NULL))
+		facts->data_version = gbe_version_from_file(bytes, size);
 	if (facts->data != GBE_YES)
 		return;
 
@@ -361,4 +321,77 @@ gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 		facts->fingerprint.present = false;
 		facts->data_open_why = g_strdup(error->message);
 	}
+}
+
+/* ---- the process that has the data open ---- */
+
+/* etcd may be stopping while this program waits, in a scope of its own, and any process that may read the database may
+ * lock it. */
+static pid_t
+find_holder(const GbeData *data)
+{
+	g_autofree char *name = NULL;
+	gbe_autofd int db_fd = -1;
+	gbe_autofd int dir_fd = -1;
+	gbe_autofd int fd = -1;
+	pid_t pid = 0;
+
+	if (gbe_layout_open_db(data->fd, data->member_path, &db_fd, NULL))
+		pid = gbe_process_with_lock(db_fd);
+	if (pid != 0 ||
+	    !gbe_layout_open_wal(data->fd, data->member_path, data->wal_fd, &dir_fd, NULL) ||
+	    !gbe_layout_newest_wal(dir_fd, &name, NULL) || name == NULL)
+		return pid;
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	return fd >= 0 ? gbe_process_with_lock(fd) : 0;
+}
+
+char *
+gbe_data_holder(const GbeData *data)
+{
+	return gbe_process_describe(find_holder(data));
+}
+
+char *
+gbe_data_holder_unit(const GbeData *data)
+{
+	return gbe_process_unit(find_holder(data));
+}
+
+bool
+gbe_data_wait_closed(GbeApp *app, const GbeData *data, guint seconds, GError **error)
+{
+	gint64 deadline = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
+	g_autofree char *holder = NULL;
+
+	if (data->fd < 0 || data->member_path == NULL)
+		return true;
+	if (data->unsafe != NULL)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "cannot tell whether %s is open: %s", data->path, data->unsafe);
+	for (;;) {
+		gbe_autofd int lock_fd = -1;
+		/* Asks for an exclusive lock, as every program that works on the data does. */
+		GbeTri open =
+		    gbe_in_use(data->fd, data->member_path, data->wal_fd, &lock_fd, error);
+
+		if (open == GBE_UNKNOWN)
+			return gbe_prefix(error, "cannot tell whether %s is open", data->path);
+		if (open == GBE_NO)
+			return true;
+		if (g_get_monotonic_time() >= deadline)
+			break;
+		gbe_close_fd(&lock_fd);
+		if (holder == NULL) {
+			holder = gbe_data_holder(data);
+			gbe_complain("%s has %s open: waiting up to %u s", holder, data->path,
+				     seconds);
+		}
+		(void)gbe_app_progress(0, app);
+		g_usleep(STEP_USEC);
+	}
+	g_free(holder);
+	holder = gbe_data_holder(data);
+	return gbe_throw(error, GBE_ERROR_BUSY, "%s still has %s open after %u s", holder,
+			 data->path, seconds);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The data directory on this device, for backup and restore: where it is, which tree it is, and whether it is a
- * mount point.
+ * The data directory on this device, for backup and restore: where it is, which tree it is, whether it is a
+ * mount point, and which process has it open.
  */
 #pragma once
 
@@ -55,3 +55,12 @@ bool gbe_data_write_nonce_at(GbeApp *app, int dir_fd, const GbeTakeOver *take_ov
 			     GError **error) GBE_CHECKED;
 /* Removes the nonce: what the ledger says of the end of the last run is then no longer valid. */
 bool gbe_data_remove_nonce(GbeData *data, GError **error) GBE_CHECKED;
+/* The process that has @data open: "etcd (pid 812, microshift-etcd.scope)", or "a process that cannot be seen from
+ * here". Newly allocated. */
+char *gbe_data_holder(const GbeData *data);
+/* The unit of that process; NULL: it has none, or that cannot be told. Newly allocated. */
+char *gbe_data_holder_unit(const GbeData *data);
+/* Waits up to @seconds (0: looks once), and counts the waiting as progress; holds no lock afterwards.
+ * GBE_ERROR_BUSY names the process that still has @data open; any other error: that could not be told. */
+bool gbe_data_wait_closed(GbeApp *app, const GbeData *data, guint seconds,
+			  GError **error) GBE_CHECKED;

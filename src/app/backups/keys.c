@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backups/keys.h"
 
-#include "app/device/key-file.h"
+#include "app/device/endpoint.h"
 #include "fs/open.h"
 
 #include <errno.h>
 
-static bool
-read_keys(GbeApp *app, GError **error)
+bool
+gbe_app_keys(GbeApp *app, const GbeKeys **ret_keys, GError **error)
 {
 	const char *path = app->config->store.key;
 	char bytes[GBE_KEYS_FILE_MAX + 1];
@@ -15,23 +15,20 @@ read_keys(GbeApp *app, GError **error)
 	ssize_t size;
 	bool ok;
 
-	if (!gbe_key_file_open(app, path, true, &fd, error))
-		return false;
-	size = pread(fd, bytes, sizeof(bytes), 0);
-	if (size < 0)
-		return gbe_throw_errno(error, errno, "cannot read it");
-	if (size == sizeof(bytes))
-		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "it is too long");
-	ok = gbe_keys_parse(bytes, (gsize)size, &app->keys, error);
-	explicit_bzero(bytes, sizeof(bytes));
-	return ok;
-}
-
-bool
-gbe_app_keys(GbeApp *app, const GbeKeys **ret_keys, GError **error)
-{
-	if (app->keys == NULL && app->config->store.key != NULL && !read_keys(app, error))
-		return gbe_prefix(error, "[store] key %s", app->config->store.key);
+	if (app->keys == NULL && path != NULL) {
+		if (!gbe_key_file_open(app, path, true, &fd, error))
+			return gbe_prefix(error, "[store] key %s", path);
+		size = pread(fd, bytes, sizeof(bytes), 0);
+		if (size < 0)
+			ok = gbe_throw_errno(error, errno, "cannot read it");
+		else if (size == sizeof(bytes))
+			ok = gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "it is too long");
+		else
+			ok = gbe_keys_parse(bytes, (gsize)size, &app->keys, error);
+		explicit_bzero(bytes, sizeof(bytes));
+		if (!ok)
+			return gbe_prefix(error, "[store] key %s", path);
+	}
 	*ret_keys = app->keys;
 	return true;
 }

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void
 gbe_store_free(GbeStore *store)
@@ -87,35 +88,26 @@ choose_place(GbeApp *app, GbeData *data, GbeStore *store, GError **error)
 	return true;
 }
 
-/* The identity of .greenboot-etcd/ below the data's file system, as the ledger has it; NULL. Borrowed. */
-static const char *
-recorded_tree(GbeApp *app)
-{
-	const GbeLedger *ledger;
-	const char *tree = NULL;
-	guint i;
-
-	if (app->state_fd < 0 || !gbe_ledger_load(app, &ledger, NULL))
-		return NULL;
-	for (i = ledger->records->len; tree == NULL && i > 0; i--) {
-		const GbeLedgerRecord *record = ledger->records->pdata[i - 1];
-
-		if (record->kind == GBE_LEDGER_TAKE_OVER)
-			tree = gbe_json_string(record->object, "store_tree", NULL);
-	}
-	return tree;
-}
-
-/* etcd's user may own the directory, and can rename what is in it. A holder of the lock gives ours its name back, and makes
- * way for a new one; a mere reader takes it by the name that it has. */
+/* The store in .greenboot-etcd/ at the top of the data's file system. etcd's user may own that directory, and can rename
+ * what is in it. A holder of the lock gives ours its name back, and makes way for a new one; a mere reader takes it by
+ * the name that it has. */
 static bool
-open_hidden(GbeApp *app, GbeStore *store, bool make, GError **error)
+open_hidden_store(GbeApp *app, GbeStore *store, bool make, GError **error)
 {
-	const char *identity = recorded_tree(app);
+	const char *identity = NULL; /* as the ledger has it */
+	const GbeLedger *ledger;
 	g_autofree char *name = NULL;
 	gbe_autofd int parent_fd = -1;
 	const char *names[] = {GBE_HIDDEN_DIR, "backups", NULL};
 
+	if (app->state_fd >= 0 && gbe_ledger_load(app, &ledger, NULL)) {
+		for (guint i = ledger->records->len; identity == NULL && i > 0; i--) {
+			const GbeLedgerRecord *record = ledger->records->pdata[i - 1];
+
+			if (record->kind == GBE_LEDGER_TAKE_OVER)
+				identity = gbe_json_string(record->object, "store_tree", NULL);
+		}
+	}
 	if (identity != NULL && !gbe_own_dir_find_at(store->top_fd, GBE_HIDDEN_DIR, identity,
 						     app->lock != NULL, &name, error))
 		return false;
@@ -133,85 +125,57 @@ open_hidden(GbeApp *app, GbeStore *store, bool make, GError **error)
 	return true;
 }
 
-/* In a directory of another owner, only entries that are ours; by a path, only where no other user could put
- * something in it. */
+/* Without @make, a store that is not there is no error. In a directory of another owner, only entries that are ours; by a
+ * path, only where no other user could put something in it. */
 static bool
 open_place(GbeApp *app, GbeStore *store, bool make, GError **error)
 {
-	if (store->top_fd >= 0)
-		return open_hidden(app, store, make, error);
-	if (make)
-		return gbe_make_dirs(app->root_fd, store->path, 0700, &store->fd, error);
-	return gbe_open_in_root(app->root_fd, store->path, O_RDONLY | O_DIRECTORY, &store->fd,
-				error);
-}
-
-static bool
-open_or_make(GbeApp *app, GbeStore *store, GError **error)
-{
-	return open_place(app, store, true, error) ||
-	       gbe_prefix(error, "the store %s", store->path);
-}
-
-static bool
-open_existing(GbeApp *app, GbeStore *store, GError **error)
-{
 	g_autoptr(GError) local = NULL;
+	bool ok;
 
-	if (open_place(app, store, false, &local) ||
-	    g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+	if (store->top_fd >= 0)
+		ok = open_hidden_store(app, store, make, &local);
+	else if (make)
+		ok = gbe_make_dirs(app->root_fd, store->path, 0700, &store->fd, &local);
+	else
+		ok = gbe_open_in_root(app->root_fd, store->path, O_RDONLY | O_DIRECTORY, &store->fd,
+				      &local);
+	if (ok || (!make && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)))
 		return true;
 	g_propagate_error(error, g_steal_pointer(&local));
 	return gbe_prefix(error, "the store %s", store->path);
-}
-
-/* Needed where the configuration puts the store on another file system, or where the data lies below another mount
- * of the store's file system (a bind mount, a subvolume of btrfs that is mounted by itself). */
-static bool
-open_near(GbeApp *app, GbeStore *store, GbeData *data, GError **error)
-{
-	bool by_default = app->config->backup.directory == NULL;
-	int data_fd = data_fd_of(data);
-	/* A default store that is not there yet will be in the state directory. */
-	int store_fd = store->fd < 0 && by_default ? app->state_fd : store->fd;
-
-	if (data_fd < 0 || store->top_fd >= 0 ||
-	    (store_fd >= 0 ? gbe_same_mount(store_fd, data_fd) : by_default))
-		return true;
-	store->near = g_new0(GbeStore, 1);
-	store->near->fd = store->near->top_fd = -1;
-	store->near->keys = store->keys;
-	return place_near(app, data_fd, store->near, error) &&
-	       open_existing(app, store->near, error);
-}
-
-/* Without its key, a backup is kept unsigned; a restore reports more. */
-static const GbeKeys *
-keys_of(GbeApp *app)
-{
-	g_autoptr(GError) error = NULL;
-	const GbeKeys *keys = NULL;
-
-	if (!gbe_app_keys(app, &keys, &error))
-		gbe_note("%s; what is written now is not signed", error->message);
-	return keys;
 }
 
 bool
 gbe_store_open(GbeApp *app, GbeData *data, bool make, GbeStore **ret_store, GError **error)
 {
 	g_autoptr(GbeStore) store = g_new0(GbeStore, 1);
+	bool by_default = app->config->backup.directory == NULL;
+	int data_fd = data_fd_of(data);
+	g_autoptr(GError) unsigned_why = NULL;
+	int store_fd;
 
 	store->fd = store->top_fd = -1;
-	store->keys = keys_of(app);
-	if (!choose_place(app, data, store, error))
-		return false;
-	if (make ? !open_or_make(app, store, error) : !open_existing(app, store, error))
+	/* Without its key, a backup is kept unsigned; a restore reports more. */
+	if (!gbe_app_keys(app, &store->keys, &unsigned_why))
+		gbe_note("%s; what is written now is not signed", unsigned_why->message);
+	if (!choose_place(app, data, store, error) || !open_place(app, store, make, error))
 		return false;
 	if (store->fd >= 0 && !gbe_filesystem_id(store->fd, &store->fs, error))
 		return gbe_prefix(error, "the store %s", store->path);
-	if (!open_near(app, store, data, error))
-		return false;
+	/* ->near is needed where the configuration puts the store on another file system, or where the data lies below
+	 * another mount of the store's file system (a bind mount, a subvolume of btrfs that is mounted by itself). A
+	 * default store that is not there yet will be in the state directory. */
+	store_fd = store->fd < 0 && by_default ? app->state_fd : store->fd;
+	if (data_fd >= 0 && store->top_fd < 0 &&
+	    !(store_fd >= 0 ? gbe_same_mount(store_fd, data_fd) : by_default)) {
+		store->near = g_new0(GbeStore, 1);
+		store->near->fd = store->near->top_fd = -1;
+		store->near->keys = store->keys;
+		if (!place_near(app, data_fd, store->near, error) ||
+		    !open_place(app, store->near, false, error))
+			return false;
+	}
 	*ret_store = g_steal_pointer(&store);
 	return true;
 }
@@ -247,8 +211,7 @@ gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_
 
 	if (store->fd >= 0 && gbe_same_mount(store->fd, stage_fd))
 		place = store;
-	if (place->fd < 0 &&
-	    (place == store ? !open_existing(app, place, error) : !open_or_make(app, place, error)))
+	if (place->fd < 0 && !open_place(app, place, place != store, error))
 		return false;
 	if (place->fd < 0)
 		return gbe_throw(error, GBE_ERROR_FAILED,
@@ -258,33 +221,32 @@ gbe_store_for_rename(GbeApp *app, GbeStore *store, int stage_fd, GbeStore **ret_
 	return true;
 }
 
-static void
-reserve_at(const GbeApp *app, int dir_fd, GbeReserve how)
-{
-	if (dir_fd < 0 || app->state_fd < 0 || gbe_same_filesystem(dir_fd, app->state_fd))
-		return;
-	if (how == GBE_RESERVE_KEEP)
-		gbe_reserve_keep_at(dir_fd, "." GBE_RESERVE_NAME);
-	else if (how == GBE_RESERVE_RELEASE)
-		gbe_reserve_release_at(dir_fd, "." GBE_RESERVE_NAME);
-	else
-		gbe_reserve_give_up_at(dir_fd, "." GBE_RESERVE_NAME);
-}
-
 void
 gbe_store_reserve(GbeApp *app, GbeStore *store, GbeReserve how)
 {
-	g_autoptr(GError) error = NULL;
+	static const char name[] = "." GBE_RESERVE_NAME;
 	GbeStore *near = store->near;
+	g_autoptr(GError) error = NULL;
+	int dirs[] = {-1, store->fd};
 
 	/* The data's file system needs one before the first restore makes this directory. */
 	if (near != NULL && near->fd < 0 && how == GBE_RESERVE_KEEP && store->fd >= 0 &&
 	    !gbe_same_filesystem(near->top_fd, store->fd) &&
-	    !gbe_same_filesystem(near->top_fd, app->state_fd) && !open_or_make(app, near, &error))
+	    !gbe_same_filesystem(near->top_fd, app->state_fd) &&
+	    !open_place(app, near, true, &error))
 		g_debug("%s", error->message);
 	if (near != NULL)
-		reserve_at(app, near->fd, how);
-	reserve_at(app, store->fd, how);
+		dirs[0] = near->fd;
+	for (gsize i = 0; i < G_N_ELEMENTS(dirs); i++) {
+		if (dirs[i] < 0 || app->state_fd < 0 || gbe_same_filesystem(dirs[i], app->state_fd))
+			continue;
+		if (how == GBE_RESERVE_KEEP)
+			gbe_reserve_keep_at(dirs[i], name);
+		else if (how == GBE_RESERVE_RELEASE)
+			gbe_reserve_release_at(dirs[i], name);
+		else
+			gbe_reserve_give_up_at(dirs[i], name);
+	}
 	/* The locks of other programs give this one back only where the disk is full already. */
 	if (how == GBE_RESERVE_GIVE_UP && app->state_fd >= 0)
 		gbe_reserve_give_up_at(app->state_fd, GBE_RESERVE_NAME);
@@ -326,6 +288,19 @@ gbe_store_remove(GbeStore *store, const char *name, gint64 *patience, GError **e
 	return gbe_rethrow(error, GBE_ERROR_PARTIAL);
 }
 
+/* Does the backup have a tree? A consumed backup has none. */
+static bool
+has_tree(int entry_fd, bool *ret_has, GError **error)
+{
+	struct stat st;
+
+	*ret_has = fstatat(entry_fd, GBE_STORE_DATA, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!*ret_has)
+		return errno == ENOENT || gbe_throw_errno(error, errno, "look for " GBE_STORE_DATA);
+	*ret_has = S_ISDIR(st.st_mode);
+	return true;
+}
+
 /* A pending entry with both parts is complete: only its name is missing. */
 static bool
 sweep_pending(GbeStore *store, const char *pending, gint64 *patience, GError **error)
@@ -336,7 +311,7 @@ sweep_pending(GbeStore *store, const char *pending, gint64 *patience, GError **e
 	bool has_data = false;
 
 	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
-	    !gbe_store_has_data(entry_fd, &has_data, error))
+	    !has_tree(entry_fd, &has_data, error))
 		return false;
 	if (!has_data)
 		return gbe_remove_tree_within_at(store->fd, pending, patience, error);
@@ -347,38 +322,206 @@ sweep_pending(GbeStore *store, const char *pending, gint64 *patience, GError **e
 	       gbe_sync_dir(store->fd, store->path, error);
 }
 
-static bool
-sweep_name(GbeStore *store, const char *name, const char *skip, gint64 *patience, GError **error)
-{
-	g_autofree char *manifest = g_strconcat(name, "/" GBE_TMP_PREFIX GBE_MANIFEST_NAME, NULL);
-
-	(void)unlinkat(store->fd, manifest, 0);
-	if (g_str_has_prefix(name, GBE_RUNG_PENDING))
-		return g_strcmp0(name + strlen(GBE_RUNG_PENDING), skip) == 0 ||
-		       sweep_pending(store, name, patience, error);
-	if (g_str_has_prefix(name, GBE_RUNG_PARTIAL) || g_str_has_prefix(name, GBE_TMP_PREFIX))
-		return gbe_remove_tree_within_at(store->fd, name, patience, error);
-	return true;
-}
-
 bool
-gbe_store_sweep(GbeStore *store, const char *skip, gint64 *patience, GError **error)
+gbe_store_sweep(GbeStore *store, gint64 *patience, GError **error)
 {
 	g_autoptr(GPtrArray) names = NULL;
 
-	if (store->near != NULL && !gbe_store_sweep(store->near, skip, patience, error))
+	if (store->near != NULL && !gbe_store_sweep(store->near, patience, error))
 		return false;
 	if (store->fd < 0)
 		return true;
 	if (!gbe_list_at(store->fd, store->path, &names, error))
 		return false;
 	for (guint i = 0; i < names->len; i++) {
+		const char *name = names->pdata[i];
+		g_autofree char *manifest =
+		    g_strconcat(name, "/" GBE_TMP_PREFIX GBE_MANIFEST_NAME, NULL);
 		g_autoptr(GError) local = NULL;
+		bool ok = true;
 
+		(void)unlinkat(store->fd, manifest, 0);
+		if (g_str_has_prefix(name, GBE_RUNG_PENDING))
+			ok = sweep_pending(store, name, patience, &local);
+		else if (g_str_has_prefix(name, GBE_RUNG_PARTIAL) ||
+			 g_str_has_prefix(name, GBE_TMP_PREFIX))
+			ok = gbe_remove_tree_within_at(store->fd, name, patience, &local);
 		/* A leftover that cannot be removed is in nobody's way. */
-		if (!sweep_name(store, names->pdata[i], skip, patience, &local))
-			gbe_note("%s/%s stays: %s", store->path, (const char *)names->pdata[i],
-				 local->message);
+		if (!ok)
+			gbe_note("%s/%s stays: %s", store->path, name, local->message);
 	}
+	return true;
+}
+
+/* ---- manifest.json of an entry, signed where there is a key ---- */
+
+bool
+gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *name,
+			GbeManifest **ret_manifest, GError **error)
+{
+	g_autoptr(GbeManifest) manifest = NULL;
+	g_autofree char *bytes = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_file_at(entry_fd, GBE_MANIFEST_NAME, GBE_JSON_MAX_SIZE, &bytes, &size,
+			      error) ||
+	    !gbe_manifest_parse(bytes, size, &manifest, error))
+		return gbe_prefix(error, "backup %s", name);
+	if (!g_str_equal(manifest->name, name))
+		return gbe_throw(error, GBE_ERROR_CORRUPT,
+				 "backup %s: its manifest is that of %s (renamed by hand?)", name,
+				 manifest->name);
+	if (store->keys != NULL)
+		gbe_manifest_check_seal(manifest, store->keys);
+	*ret_manifest = g_steal_pointer(&manifest);
+	return true;
+}
+
+bool
+gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest, GError **error)
+{
+	g_autofree char *text = gbe_manifest_print_signed(manifest, store->keys);
+	gbe_autofd int entry_fd = -1;
+
+	store = gbe_store_at(store, manifest->name);
+	if (!gbe_open_dir_at(store->fd, manifest->name, &entry_fd, error) ||
+	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
+			       GBE_WRITE_DURABLE, error))
+		return gbe_prefix(error, "manifest of %s", manifest->name);
+	return true;
+}
+
+bool
+gbe_store_prepare(GbeStore *store, const GbeManifest *manifest, GError **error)
+{
+	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, manifest->name, NULL);
+	g_autofree char *text = gbe_manifest_print_signed(manifest, store->keys);
+	gbe_autofd int entry_fd = -1;
+
+	if (mkdirat(store->fd, pending, 0700) < 0)
+		return gbe_throw_errno(error, errno, "make %s in the store", pending);
+	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
+	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
+			       GBE_WRITE_LATER, error))
+		return gbe_prefix(error, "manifest of %s", manifest->name);
+	return true;
+}
+
+/* ---- the list: backups, names that are taken, and entries that cannot be read ---- */
+
+static void
+count_sequence(GbeFacts *facts, guint64 sequence)
+{
+	if (sequence >= facts->next_sequence && sequence < G_MAXINT64)
+		facts->next_sequence = sequence + 1;
+}
+
+static bool
+read_entry(GbeStore *store, const char *name, GbeManifest **ret_manifest, GError **error)
+{
+	g_autoptr(GbeManifest) manifest = NULL;
+	gbe_autofd int entry_fd = -1;
+	bool has_data = false;
+
+	if (!gbe_open_dir_at(store->fd, name, &entry_fd, error) ||
+	    !gbe_store_read_manifest(store, entry_fd, name, &manifest, error) ||
+	    !has_tree(entry_fd, &has_data, error))
+		return false;
+	if (!manifest->consumed && !has_data)
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "backup %s has no data", name);
+	*ret_manifest = g_steal_pointer(&manifest);
+	return true;
+}
+
+static void
+observe_name(GbeStore *store, const char *name, GbeFacts *facts, GPtrArray *damaged)
+{
+	g_autofree char *path = g_build_filename(name, GBE_MANIFEST_NAME, NULL);
+	GbeManifest *manifest = NULL;
+	g_autoptr(GError) error = NULL;
+	const char *base = name;
+	guint64 sequence = 0;
+	GbeNameKind kind;
+	struct stat st;
+	bool may_be_backup;
+
+	if (g_str_has_prefix(name, GBE_RUNG_PARTIAL))
+		base = name + strlen(GBE_RUNG_PARTIAL);
+	else if (g_str_has_prefix(name, GBE_RUNG_PENDING))
+		base = name + strlen(GBE_RUNG_PENDING);
+	g_hash_table_add(facts->taken, g_strdup(base));
+	kind = gbe_backup_name_parse(base, NULL, NULL, &sequence);
+	if (kind == GBE_NAME_ADOPTED)
+		count_sequence(facts, sequence);
+	if (base != name || kind == GBE_NAME_INVALID)
+		return;
+	if (read_entry(store, name, &manifest, &error)) {
+		count_sequence(facts, manifest->sequence);
+		g_ptr_array_add(facts->backups, manifest);
+		return;
+	}
+	/* Another user's file or link with such a name has no manifest to read. */
+	if (fstatat(store->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		may_be_backup = S_ISREG(st.st_mode);
+	else
+		may_be_backup = errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+	/* The decision counts an unreadable backup as absent, so this is reported. */
+	if (may_be_backup && gbe_facts_note_unread(facts, error))
+		gbe_event_state_broken(&(GbeEventFields){.reason = error->message});
+	g_ptr_array_add(damaged, g_strdup(name));
+}
+
+static bool
+observe_names(GbeStore *store, GbeFacts *facts, GPtrArray *damaged, GError **error)
+{
+	g_autoptr(GPtrArray) names = NULL;
+
+	if (!gbe_list_at(store->fd, store->path, &names, error))
+		return false;
+	for (guint i = 0; i < names->len; i++)
+		observe_name(store, names->pdata[i], facts, damaged);
+	return true;
+}
+
+bool
+gbe_store_observe_former(GbeApp *app, GbeStore *store, const char *path, const char *fs,
+			 GbeFacts *facts, GPtrArray *damaged, GError **error)
+{
+	g_autoptr(GbeStore) former = g_new0(GbeStore, 1);
+	struct stat st;
+
+	former->fd = former->top_fd = -1;
+	former->path = g_strdup(path);
+	former->keys = store->keys;
+	if (!gbe_check_parents(app->root_fd, path, error) ||
+	    !gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &former->fd, error) ||
+	    !gbe_filesystem_id(former->fd, &former->fs, error))
+		return false;
+	if (g_strcmp0(former->fs, fs) != 0)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "%s is on another file system", path);
+	if (fstat(former->fd, &st) < 0 || st.st_uid != geteuid())
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s is not root's", path);
+	former->former = store->former;
+	store->former = g_steal_pointer(&former);
+	return observe_names(store->former, facts, damaged, error);
+}
+
+bool
+gbe_store_observe(GbeStore *store, GbeFacts *facts, GPtrArray **ret_damaged, GError **error)
+{
+	g_autoptr(GPtrArray) damaged = g_ptr_array_new_with_free_func(g_free);
+
+	if (facts->taken == NULL)
+		facts->taken = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	facts->store_path = g_strdup(store->path);
+	facts->store_fs = g_strdup(store->fs);
+	facts->store_tree = g_strdup(store->near != NULL ? store->near->tree : store->tree);
+	facts->store = GBE_YES;
+	if (store->fd >= 0 && !observe_names(store, facts, damaged, error))
+		return false;
+	if (store->near != NULL && store->near->fd >= 0 &&
+	    !observe_names(store->near, facts, damaged, error))
+		return false;
+	*ret_damaged = g_steal_pointer(&damaged);
 	return true;
 }

@@ -3,7 +3,6 @@
  * The store of backups: <store>/<name>/{data/,manifest.json}. The name of an entry is its state: ".partial-<name>"
  * is being made or removed, and is swept. ".pending-<name>" lacks only its name, or waits for the displaced tree;
  * gbe_store_sweep() finishes it. An entry that does not parse as a backup of this program is never touched.
- * Implemented in store.c, listing.c, manifests.c.
  */
 #pragma once
 
@@ -39,7 +38,7 @@ void gbe_store_free(GbeStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStore, gbe_store_free)
 
 /* Fills backups, taken, store and next_sequence's share of @facts. An entry whose manifest cannot be read is only
- * "taken"; *ret_damaged (may be NULL) gets its name. */
+ * "taken"; *ret_damaged gets its name. */
 bool gbe_store_observe(GbeStore *store, GbeFacts *facts, GPtrArray **ret_damaged,
 		       GError **error) GBE_CHECKED;
 /* Opens the store at @path on file system @fs as one of ->former, and adds what is in it to @facts. An error: it is not there,
@@ -62,8 +61,6 @@ typedef enum {
 /* The reserves (fs/reserve.h) next to the backups, and next to the displaced trees on the data's file system, where
  * these are not on the state's file system: a restore needs some room on a disk that the failed update has filled. */
 void gbe_store_reserve(GbeApp *app, GbeStore *store, GbeReserve how);
-/* Does the backup have a tree? A consumed backup has none. */
-bool gbe_store_has_data(int entry_fd, bool *ret_has, GError **error) GBE_CHECKED;
 /* Reads the manifest, and what its keyed digest proves. */
 bool gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *name,
 			     GbeManifest **ret_manifest, GError **error) GBE_CHECKED;
@@ -75,9 +72,7 @@ bool gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest,
  * @patience as in fs/remove.h: what is left when it ends is swept later. */
 bool gbe_store_remove(GbeStore *store, const char *name, gint64 *patience,
 		      GError **error) GBE_CHECKED;
-/* Removes partial entries; finishes or removes pending ones; notes what cannot be. False: the store cannot be listed.
- * @skip: the name of a pending entry that an open intent still fills; NULL. */
-bool gbe_store_sweep(GbeStore *store, const char *skip, gint64 *patience,
-		     GError **error) GBE_CHECKED;
+/* Removes partial entries; finishes or removes pending ones; notes what cannot be. False: the store cannot be listed. */
+bool gbe_store_sweep(GbeStore *store, gint64 *patience, GError **error) GBE_CHECKED;
 /* Makes ".pending-<name>/" with its manifest, not synced: the place for a tree that will be displaced. */
 bool gbe_store_prepare(GbeStore *store, const GbeManifest *manifest, GError **error) GBE_CHECKED;

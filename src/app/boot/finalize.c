@@ -6,11 +6,10 @@
  *   2  the closing record                        a cut before: no record, so nothing is known
  *   3  hand-back, where the next boot is known to lack this program
  */
-#include "app/boot/finalize.h"
 #include "app/backup/backup.h"
 #include "app/backup/recover.h"
 #include "app/backup/restore.h"
-#include "app/backups/quiet.h"
+#include "app/boot/boot.h"
 #include "app/health/verdict.h"
 #include "app/state/configuration.h"
 #include "app/state/ledger.h"
@@ -29,7 +28,7 @@
 #define CLOSED_WAIT_SECONDS (10 * 60)
 
 static bool
-closing_backup(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **error)
+take_closing_backup(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **error)
 {
 	const GbeFacts *facts = observed->facts;
 	GbeBackupOptions options = {.cow_only = shutdown->cow_only};
@@ -47,26 +46,19 @@ closing_backup(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError
 	return true;
 }
 
-/* The deployment that somebody chose to boot next. GRUB's fallback at the end of a countdown is no update. Borrowed. */
-static char *
-chosen_next(const GbeFacts *facts)
+static bool
+write_closing_record(GbeApp *app, const GbeFacts *facts, const GbeShutdown *shutdown,
+		     const GbeManifest *backup, GError **error)
 {
 	const GbeListed *next = facts->next != NULL ? gbe_facts_listed(facts, facts->next) : NULL;
-
-	return next != NULL && (next->staged || next->is_default) ? facts->next : NULL;
-}
-
-static bool
-closing_record(GbeApp *app, const GbeFacts *facts, const GbeShutdown *shutdown,
-	       const GbeManifest *backup, GError **error)
-{
-	/* All fields are borrowed. */
+	/* All fields are borrowed. ->next is what a person chose: GRUB's fallback at the end of a countdown is no
+	 * update. */
 	const GbeClosing closing = {
 	    .present = true,
 	    .fingerprint = facts->fingerprint,
 	    .used = shutdown->used,
 	    .at = facts->now,
-	    .next = chosen_next(facts),
+	    .next = next != NULL && (next->staged || next->is_default) ? facts->next : NULL,
 	    .backup = backup != NULL ? gbe_manifest_ref(backup) : (GbeBackupRef){0},
 	};
 	GbeEventFields fields = {.action = "stamp",
@@ -111,7 +103,7 @@ hand_back(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **er
 }
 
 static void
-say_failed(const char *reason)
+say_finalize_failed(const char *reason)
 {
 	GbeEventFields fields = {.action = "finalize", .reason = reason};
 
@@ -119,47 +111,13 @@ say_failed(const char *reason)
 }
 
 static void
-carry(GbeApp *app, const char *reason)
+carry_failure(GbeApp *app, const char *reason)
 {
 	g_autoptr(GError) error = NULL;
 
-	say_failed(reason);
+	say_finalize_failed(reason);
 	if (!gbe_state_carry_failure(app, "finalize", reason, &error))
 		gbe_note("%s", error->message);
-}
-
-static bool
-execute(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **error)
-{
-	const GbeManifest *backup = shutdown->equal;
-	g_autoptr(GError) backup_error = NULL;
-
-	if (shutdown->backup != NULL && closing_backup(app, observed, shutdown, &backup_error))
-		backup = shutdown->backup;
-	/* The record is useful without the backup, too. */
-	if (!closing_record(app, observed->facts, shutdown, backup, error))
-		return false;
-	if (backup_error != NULL)
-		return gbe_pass(error, &backup_error);
-	return shutdown->hand_back == NULL || hand_back(app, observed, shutdown, error);
-}
-
-static GbeShutdown *
-decide(GbeObserved *observed)
-{
-	gbe_observe_inside(observed);
-	return gbe_decide_shutdown(observed->facts);
-}
-
-/* A run that neither greenboot nor the timer has looked at may have had the data, too. */
-static bool
-note_late(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed, GError **error)
-{
-	bool recorded = false;
-
-	if (!gbe_verdict_record_late(app, observed->data, observed->facts, &recorded, error))
-		return false;
-	return !recorded || gbe_observe_again(app, options, observed, error);
 }
 
 static bool
@@ -168,23 +126,42 @@ close_run(GbeApp *app, GError **error)
 	GbeObserveOptions options = {.repair = true, .lock_data = true};
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GbeShutdown) shutdown = NULL;
+	g_autoptr(GError) backup_error = NULL;
+	const GbeManifest *backup;
+	bool recorded = false;
 
-	if (!gbe_verdict_note_tree(app, error) || !gbe_observe(app, &options, &observed, error) ||
-	    !note_late(app, &options, observed, error))
+	if (!gbe_verdict_note_tree(app, error) || !gbe_observe(app, &options, &observed, error))
 		return false;
-	shutdown = decide(observed);
+	/* A run that neither greenboot nor the timer has looked at may have had the data. */
+	if (!gbe_verdict_record_late(app, observed->data, observed->facts, &recorded, error))
+		return false;
+	if (recorded && !gbe_observe_again(app, &options, observed, error))
+		return false;
+	gbe_observe_inside(observed);
+	shutdown = gbe_decide_shutdown(observed->facts);
 	if (shutdown->step == GBE_SHUTDOWN_WAIT) {
 		if (!gbe_data_wait_closed(app, observed->data, CLOSED_WAIT_SECONDS, error) ||
 		    !gbe_observe_again(app, &options, observed, error))
 			return gbe_prefix(error, "no closing record");
 		gbe_shutdown_free(shutdown);
-		shutdown = decide(observed);
+		gbe_observe_inside(observed);
+		shutdown = gbe_decide_shutdown(observed->facts);
 	}
 	if (shutdown->step == GBE_SHUTDOWN_WAIT)
 		return gbe_throw(error, GBE_ERROR_BUSY,
 				 "no closing record: %s was opened again at shutdown",
 				 observed->data->path);
-	return shutdown->step == GBE_SHUTDOWN_NOTHING || execute(app, observed, shutdown, error);
+	if (shutdown->step == GBE_SHUTDOWN_NOTHING)
+		return true;
+	backup = shutdown->equal;
+	if (shutdown->backup != NULL && take_closing_backup(app, observed, shutdown, &backup_error))
+		backup = shutdown->backup;
+	/* The record is useful without the backup. */
+	if (!write_closing_record(app, observed->facts, shutdown, backup, error))
+		return false;
+	if (backup_error != NULL)
+		return gbe_pass(error, &backup_error);
+	return shutdown->hand_back == NULL || hand_back(app, observed, shutdown, error);
 }
 
 /* The update lock is taken while etcd runs; an update that was staged a moment ago may not have it yet. */
@@ -235,12 +212,12 @@ gbe_finalize_run(GbeApp *app)
 	hold_update(app, deployments);
 	if (!gbe_app_lock(app, "finalize", LOCK_WAIT_MS, &error)) {
 		/* Nothing may be written without the lock, not even a carried failure. */
-		say_failed(error->message);
+		say_finalize_failed(error->message);
 		return 1;
 	}
 	ok = gbe_recover_here(app, NULL, &error) && close_run(app, &error);
 	if (!ok)
-		carry(app, error->message);
+		carry_failure(app, error->message);
 	gbe_app_unlock(app);
 	return ok ? 0 : 1;
 }
@@ -252,10 +229,10 @@ gbe_finalize_carry(GbeApp *app, gpointer happened)
 	g_autoptr(GError) error = NULL;
 
 	if (!gbe_app_lock(app, "finalize", CARRY_WAIT_MS, &error)) {
-		say_failed(error->message);
+		say_finalize_failed(error->message);
 		return 1;
 	}
-	carry(app, reason);
+	carry_failure(app, reason);
 	gbe_app_unlock(app);
 	return 0;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/boot/health-gate.h"
+#include "app/boot/boot.h"
 
 #include "app/boot/supervise.h"
 #include "app/health/look.h"
 #include "app/health/verdict.h"
-#include "app/state/prerun-done.h"
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "core/decide/situation.h"
@@ -41,41 +40,20 @@ typedef struct {
 	const char *cause;   /* the cause that the journal named */
 } Gate;
 
-/* Tells readers of the journal that the check is waiting, and for what. */
-static void
-say_progress(Gate *gate, gint64 now)
-{
-	const GbeHealthReport *report = gate->look->report;
-
-	if (gate->cause == report->cause && now - gate->said < PROGRESS_USEC)
-		return;
-	gate->cause = report->cause;
-	gate->said = now;
-	gbe_note("waiting, for %" G_GINT64_FORMAT " s more at most: %s",
-		 MAX(gate->deadline - now, 0) / G_USEC_PER_SEC, report->reason);
-}
-
-/* Extends the deadline: etcd is working and recovers by itself. */
-static void
-extend(Gate *gate, gint64 now)
-{
-	gint64 more = MIN(now + EXTEND_USEC, gate->latest);
-
-	if (more <= gate->deadline)
-		return;
-	gate->deadline = more;
-	gbe_supervise_extend(gate->app, (guint)((more - now) / G_USEC_PER_SEC) + GRACE_SECONDS);
-}
-
+/* True: waiting is over or useless. Extends the deadline where etcd is working and recovers by itself. */
 static bool
-is_over(Gate *gate, gint64 now, gint64 pause)
+is_wait_over(Gate *gate, gint64 now, gint64 pause)
 {
 	const GbeHealthReport *report = gate->look->report;
+	gint64 more = MIN(now + EXTEND_USEC, gate->latest);
 
 	if (report->patience == GBE_PATIENCE_NONE)
 		return true;
-	if (report->patience == GBE_PATIENCE_MORE)
-		extend(gate, now);
+	if (report->patience == GBE_PATIENCE_MORE && more > gate->deadline) {
+		gate->deadline = more;
+		gbe_supervise_extend(gate->app,
+				     (guint)((more - now) / G_USEC_PER_SEC) + GRACE_SECONDS);
+	}
 	if (report->patience != GBE_PATIENCE_SOME)
 		gate->untold_since = 0;
 	else if (gate->untold_since == 0)
@@ -94,13 +72,21 @@ wait_until_healthy(Gate *gate)
 	for (;;) {
 		gint64 now = g_get_monotonic_time();
 		gint64 left = MAX(gate->deadline - now, G_USEC_PER_SEC);
+		const GbeHealthReport *report;
 
 		gbe_health_look_now(gate->look, (guint)(MIN(left, request_usec) / 1000));
 		(void)gbe_app_progress(1, gate->app);
 		now = g_get_monotonic_time();
-		if (is_over(gate, now, pause))
+		if (is_wait_over(gate, now, pause))
 			return;
-		say_progress(gate, now);
+		report = gate->look->report;
+		/* Readers of the journal learn that the check is waiting, and for what. */
+		if (gate->cause != report->cause || now - gate->said >= PROGRESS_USEC) {
+			gate->cause = report->cause;
+			gate->said = now;
+			gbe_note("waiting, for %" G_GINT64_FORMAT " s more at most: %s",
+				 MAX(gate->deadline - now, 0) / G_USEC_PER_SEC, report->reason);
+		}
 		g_usleep((gulong)pause);
 		pause = MIN(pause * 2, PAUSE_MAX_USEC);
 	}
@@ -108,7 +94,7 @@ wait_until_healthy(Gate *gate)
 
 /* Changes the run's record if the data is this run's; otherwise it only notes the reason. */
 static bool
-change_record(Gate *gate, const GbeFacts *facts, bool ended, GError **error)
+change_run_record(Gate *gate, const GbeFacts *facts, bool ended, GError **error)
 {
 	g_autofree char *why = NULL;
 	const GbeTakeOver *own = gbe_situation_own(facts, &why);
@@ -127,24 +113,27 @@ change_record(Gate *gate, const GbeFacts *facts, bool ended, GError **error)
 }
 
 /* Records at the start that the run is judged, and at the end the result. Does not wait long for another holder
- * of the lock: the check has its own time limit, and its answer is valid without the record. */
-static bool
-record(Gate *gate, bool ended, GError **error)
+ * of the lock: the check has its own time limit, and its answer is valid without the record. A failed record does not
+ * make etcd unhealthy. */
+static void
+record_in_ledger(Gate *gate, bool ended)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autoptr(GError) busy = NULL;
+	g_autoptr(GError) error = NULL;
 	bool ok;
 
 	if (!gbe_app_lock(gate->app, "health", LOCK_WAIT_MS, &busy))
 		gbe_note("not recorded: %s", busy->message);
-	ok = (gate->app->lock == NULL || gbe_verdict_note_use(gate->app, error)) &&
-	     gbe_verdict_look(gate->app, &gate->booted, &facts, error);
+	ok = (gate->app->lock == NULL || gbe_verdict_note_use(gate->app, &error)) &&
+	     gbe_verdict_look(gate->app, &gate->booted, &facts, &error);
 	if (ok && !ended)
 		gbe_health_look_expect(gate->look, facts);
 	if (ok && gate->app->lock != NULL)
-		ok = change_record(gate, facts, ended, error);
+		ok = change_run_record(gate, facts, ended, &error);
 	gbe_app_unlock(gate->app);
-	return ok && !GBE_FAULT("health-recorded", error);
+	if (!ok || GBE_FAULT("health-recorded", &error))
+		gbe_note("not recorded: %s", error->message);
 }
 
 static void
@@ -168,55 +157,39 @@ set_deadline(Gate *gate, JsonObject *done)
 }
 
 static int
-say(Gate *gate)
+run_check(Gate *gate)
 {
-	const GbeHealthReport *report = gate->look->report;
-	GbeEventFields fields = {.deployment = gate->booted.id, .reason = report->reason};
+	const char *writable[] = {GBE_STATE_DIR, GBE_RUN_DIR, "/run/motd.d", NULL, NULL};
+	g_autoptr(JsonObject) done = NULL;
+	g_autoptr(GError) error = NULL;
+	GbeEventFields fields = {0};
+	const GbeHealthReport *report;
 
+	if (!gbe_verdict_configure(gate->app, &gate->booted)) {
+		gbe_note("off: [etcd] service is empty");
+		return 0;
+	}
+	/* Greenboot's service has no sandbox. The nonce is written into the data directory if prerun found no
+	 * directory. */
+	writable[3] = gate->app->config->etcd.data_dir;
+	if (!gbe_confine(gate->app->root_fd, writable, &error))
+		gbe_note("not confined: %s", error->message);
+	gate->greenboot = gbe_greenboot_load(gate->app->root_fd);
+	gate->look = gbe_health_look_new(gate->app);
+	record_in_ledger(gate, false);
+	done = gbe_prerun_done_read(gate->app);
+	set_deadline(gate, done);
+	wait_until_healthy(gate);
+	record_in_ledger(gate, true);
+	report = gate->look->report;
+	fields.deployment = gate->booted.id;
+	fields.reason = report->reason;
 	fields.duration_usec = g_get_monotonic_time() - gate->began;
 	if (gate->greenboot->flavour == GBE_GREENBOOT_SHELL)
 		gbe_events_set_prefix(report->health == GBE_HEALTH_HEALTHY ? PREFIX_INFO
 									   : PREFIX_SHOWN);
 	gbe_verdict_say_health(report, &fields);
 	return report->health == GBE_HEALTH_UNHEALTHY ? 1 : 0;
-}
-
-/* Runs in greenboot's service, which has no sandbox. Writes the nonce into the data directory if prerun found no
- * directory. */
-static void
-confine(const GbeApp *app)
-{
-	const char *const writable[] = {GBE_STATE_DIR, GBE_RUN_DIR, "/run/motd.d",
-					app->config->etcd.data_dir, NULL};
-	g_autoptr(GError) error = NULL;
-
-	if (!gbe_confine(app->root_fd, writable, &error))
-		gbe_note("not confined: %s", error->message);
-}
-
-static int
-run(Gate *gate)
-{
-	g_autoptr(JsonObject) done = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (!gbe_verdict_configure(gate->app, &gate->booted)) {
-		gbe_note("off: [etcd] service is empty");
-		return 0;
-	}
-	confine(gate->app);
-	gate->greenboot = gbe_greenboot_load(gate->app->root_fd);
-	gate->look = gbe_health_look_new(gate->app);
-	/* A failed record does not make etcd unhealthy. */
-	if (!record(gate, false, &error))
-		gbe_note("not recorded: %s", error->message);
-	g_clear_error(&error);
-	done = gbe_prerun_done_read(gate->app);
-	set_deadline(gate, done);
-	wait_until_healthy(gate);
-	if (!record(gate, true, &error))
-		gbe_note("not recorded: %s", error->message);
-	return say(gate);
 }
 
 static void
@@ -231,7 +204,7 @@ int
 gbe_health_run(GbeApp *app)
 {
 	Gate gate = {.app = app, .began = g_get_monotonic_time()};
-	int status = run(&gate);
+	int status = run_check(&gate);
 
 	gate_clear(&gate);
 	return status;

@@ -2,10 +2,15 @@
 /*
  * green and red write the verdict first, durably, since a reboot may follow at once. Then they do what follows from
  * it, as far as possible.
+ *
+ * used records once, during a run, that the run has used the data for longer than [restore] trial-limit. After a power
+ * cut there is no closing record, but this record still ends the trial of a system that nobody judges.
  */
-#include "app/boot/judge.h"
+#include "app/boot/boot.h"
+
+#include <time.h>
+
 #include "app/backup/retention.h"
-#include "app/boot/health-gate.h"
 #include "app/health/verdict.h"
 #include "app/report/status.h"
 #include "app/state/state.h"
@@ -14,7 +19,8 @@
 #include "sys/systemd/events.h"
 
 /* Without its verdict, a run that was green may be taken back: what has the lock may have much to copy. */
-#define LOCK_WAIT_MS 60000
+#define JUDGE_LOCK_WAIT_MS 60000
+#define USED_LOCK_WAIT_MS 10000
 #define ASK_SECONDS 10
 
 /* greenboot 0.15 shows these lines of green.d in its status. */
@@ -29,7 +35,7 @@ typedef struct Judge {
 } Judge;
 
 static void
-say(const Judge *judge, const char *reason)
+say_verdict(const Judge *judge, const char *reason)
 {
 	GbeEventFields fields = {.action = gbe_verdict_to_string(judge->verdict),
 				 .deployment = judge->booted.id,
@@ -57,7 +63,7 @@ write_verdict(Judge *judge, GError **error)
 	own = gbe_situation_own(facts, &why);
 	if (own == NULL) {
 		reason = g_strdup_printf("kept as evidence only: %s", why);
-		say(judge, reason);
+		say_verdict(judge, reason);
 		return true;
 	}
 	record = gbe_verdict_record(facts, own);
@@ -79,27 +85,11 @@ complete_health(Judge *judge, GError **error)
 	return gbe_state_judge_run(judge->app, before, judge->record, error);
 }
 
-/* Grades, retention, status.json. Nothing is removed while an operation is open: its trees would look like
- * leftovers. */
-static bool
-follow_up(Judge *judge, GError **error)
-{
-	GbeObserveOptions options = {.repair = true};
-	g_autoptr(GbeObserved) observed = NULL;
-
-	if (!gbe_observe(judge->app, &options, &observed, error))
-		return false;
-	gbe_verdict_regrade(observed, judge->record);
-	if (judge->verdict == GBE_VERDICT_GREEN && observed->facts->intent == NULL &&
-	    observed->facts->intent_why == NULL)
-		(void)gbe_retention_run(judge->app, observed, NULL, NULL, NULL);
-	gbe_status_write(judge->app, observed, NULL);
-	return true;
-}
-
 static bool
 judge_run(Judge *judge, GError **error)
 {
+	GbeObserveOptions options = {.repair = true};
+	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GError) later = NULL;
 
 	if (!write_verdict(judge, error))
@@ -111,15 +101,24 @@ judge_run(Judge *judge, GError **error)
 		gbe_note("etcd's health is not known: %s", later->message);
 		g_clear_error(&later);
 	}
-	say(judge, judge->record->health == GBE_HEALTH_HEALTHY ? NULL : judge->record->reason);
-	/* The verdict stands; the next start repeats the rest. */
-	if (!follow_up(judge, &later))
+	say_verdict(judge,
+		    judge->record->health == GBE_HEALTH_HEALTHY ? NULL : judge->record->reason);
+	/* Grades, retention, status.json. The verdict stands; the next start repeats the rest. */
+	if (!gbe_observe(judge->app, &options, &observed, &later)) {
 		gbe_note("%s", later->message);
+		return true;
+	}
+	gbe_verdict_regrade(observed, judge->record);
+	/* Nothing is removed while an operation is open: its trees would look like leftovers. */
+	if (judge->verdict == GBE_VERDICT_GREEN && observed->facts->intent == NULL &&
+	    observed->facts->intent_why == NULL)
+		(void)gbe_retention_run(judge->app, observed, NULL, NULL, NULL);
+	gbe_status_write(judge->app, observed, NULL);
 	return true;
 }
 
 static int
-run(Judge judge, const char *operation)
+run_judge(Judge judge, const char *operation)
 {
 	GbeApp *app = judge.app;
 	g_autoptr(GError) error = NULL;
@@ -130,14 +129,14 @@ run(Judge judge, const char *operation)
 
 		if (judge.verdict == GBE_VERDICT_GREEN && greenboot->flavour == GBE_GREENBOOT_SHELL)
 			gbe_events_set_prefix(PREFIX_SHOWN);
-		ok =
-		    gbe_app_lock(app, operation, LOCK_WAIT_MS, &error) && judge_run(&judge, &error);
+		ok = gbe_app_lock(app, operation, JUDGE_LOCK_WAIT_MS, &error) &&
+		     judge_run(&judge, &error);
 		gbe_app_unlock(app);
 	}
 	if (!ok) {
 		g_autofree char *reason = g_strdup_printf("not recorded: %s", error->message);
 
-		say(&judge, reason);
+		say_verdict(&judge, reason);
 	}
 	gbe_run_record_free(judge.record);
 	gbe_deployment_clear(&judge.booted);
@@ -147,12 +146,55 @@ run(Judge judge, const char *operation)
 int
 gbe_green_run(GbeApp *app)
 {
-	return run((Judge){.app = app, .verdict = GBE_VERDICT_GREEN, .complete = complete_health},
-		   "green");
+	return run_judge(
+	    (Judge){.app = app, .verdict = GBE_VERDICT_GREEN, .complete = complete_health},
+	    "green");
 }
 
 int
 gbe_red_run(GbeApp *app)
 {
-	return run((Judge){.app = app, .verdict = GBE_VERDICT_RED}, "red");
+	return run_judge((Judge){.app = app, .verdict = GBE_VERDICT_RED}, "red");
+}
+
+static bool
+note_used(GbeApp *app, const GbeDeployment *booted, GError **error)
+{
+	g_autoptr(GbeFacts) facts = NULL;
+	g_autofree char *why = NULL;
+	const GbeTakeOver *own;
+	struct timespec uptime;
+
+	gbe_verdict_finish_restore(app);
+	if (!gbe_verdict_note_use(app, error) || !gbe_verdict_look(app, booted, &facts, error))
+		return false;
+	own = gbe_situation_own(facts, &why);
+	if (own == NULL) {
+		gbe_note("the use of the data is not recorded: %s", why);
+		return true;
+	}
+	/* A restore during the run restarts the time: the timer comes again. The clock counts suspended time, as the
+	 * take-over does. */
+	if (own->used_beyond || own->uptime < 0 || clock_gettime(CLOCK_BOOTTIME, &uptime) < 0 ||
+	    uptime.tv_sec - own->uptime < (gint64)app->config->restore.trial_limit)
+		return true;
+	return gbe_state_note_used(app, own->sequence, error);
+}
+
+int
+gbe_used_run(GbeApp *app)
+{
+	GbeDeployment booted = {0};
+	g_autoptr(GError) error = NULL;
+	bool ok = true;
+
+	if (gbe_verdict_configure(app, &booted)) {
+		ok = gbe_app_lock(app, "used", USED_LOCK_WAIT_MS, &error) &&
+		     note_used(app, &booted, &error);
+		gbe_app_unlock(app);
+	}
+	if (!ok)
+		gbe_complain("the use of the data is not recorded: %s", error->message);
+	gbe_deployment_clear(&booted);
+	return ok ? 0 : 1;
 }

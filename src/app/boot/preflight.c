@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/boot/preflight.h"
+#include "app/boot/boot.h"
 
-#include "app/report/preflight-checks.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
-#include "app/state/schedule.h"
 #include "base/error.h"
 #include "core/json/parse.h"
 #include "fs/open.h"
@@ -87,10 +85,12 @@ gbe_preflight_status(const GPtrArray *findings)
 	return status;
 }
 
-/* Stores the findings for the MOTD, which status writes. */
-static void
-leave_problems(GbeApp *app, const GPtrArray *findings)
+int
+gbe_preflight_run(GbeApp *app)
 {
+	g_autoptr(GPtrArray) findings = gbe_preflight_check(app, NULL);
+	GbeObserveOptions options = {0};
+	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(JsonObject) object = json_object_new();
 	JsonArray *problems = json_array_new();
 	g_autofree char *name = g_path_get_basename(GBE_PREFLIGHT_FILE);
@@ -100,57 +100,24 @@ leave_problems(GbeApp *app, const GPtrArray *findings)
 
 	for (guint i = 0; i < findings->len; i++) {
 		const GbePreflightFinding *finding = findings->pdata[i];
-
-		/* A failed rehearsal has a line of its own. */
-		if (finding->level == GBE_PREFLIGHT_BAD &&
-		    !g_str_equal(finding->check, GBE_PREFLIGHT_REHEARSAL))
-			json_array_add_string_element(problems, finding->text);
-	}
-	json_object_set_array_member(object, "problems", problems);
-	text = gbe_json_print_object(object);
-	if (!gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &error) ||
-	    !gbe_write_file_at(run_fd, name, text, strlen(text), 0644, GBE_WRITE_LATER, &error))
-		gbe_note("%s", error->message);
-}
-
-static void
-report(GbeApp *app, const GPtrArray *findings)
-{
-	GbeObserveOptions options = {0};
-	g_autoptr(GbeObserved) observed = NULL;
-
-	for (guint i = 0; i < findings->len; i++) {
-		const GbePreflightFinding *finding = findings->pdata[i];
 		GbeEventFields fields = {.action = finding->check, .reason = finding->text};
 
 		if (finding->level == GBE_PREFLIGHT_BAD)
 			gbe_event_preflight(&fields);
 		else
 			gbe_note("%s: %s", finding->check, finding->text);
+		/* A failed rehearsal has a line of its own. */
+		if (finding->level == GBE_PREFLIGHT_BAD &&
+		    !g_str_equal(finding->check, GBE_PREFLIGHT_REHEARSAL))
+			json_array_add_string_element(problems, finding->text);
 	}
-	leave_problems(app, findings);
+	json_object_set_array_member(object, "problems", problems);
+	/* For the MOTD, which status writes. */
+	text = gbe_json_print_object(object);
+	if (!gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &error) ||
+	    !gbe_write_file_at(run_fd, name, text, strlen(text), 0644, GBE_WRITE_LATER, &error))
+		gbe_note("%s", error->message);
 	if (gbe_observe(app, &options, &observed, NULL))
 		gbe_status_write(app, observed, NULL);
-}
-
-int
-gbe_preflight_run(GbeApp *app, GPtrArray **ret_findings)
-{
-	g_autoptr(GPtrArray) findings = gbe_preflight_check(app, NULL);
-
-	if (ret_findings == NULL) {
-		report(app, findings);
-	} else {
-		*ret_findings = g_ptr_array_new_with_free_func(g_free);
-		for (guint i = 0; i < findings->len; i++) {
-			const GbePreflightFinding *finding = findings->pdata[i];
-
-			g_ptr_array_add(
-			    *ret_findings,
-			    g_strdup_printf("%s: %s: %s",
-					    gbe_preflight_level_to_string(finding->level),
-					    finding->check, finding->text));
-		}
-	}
 	return gbe_preflight_status(findings);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/boot/prerun.h"
 #include "app/backup/execute.h"
 #include "app/backup/recover.h"
 #include "app/backup/retention.h"
 #include "app/backup/settings.h"
+#include "app/boot/boot.h"
 #include "app/boot/supervise.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
 #include "app/state/ledger.h"
-#include "app/state/prerun-done.h"
 #include "app/state/state.h"
 #include "base/error.h"
 #include "base/fault.h"
@@ -26,12 +25,16 @@
 #define PAUSE_USEC (200 * 1000)
 #define PAUSE_MOST (2 * G_USEC_PER_SEC)
 #define LOCK_WAIT_MS 30000
+#define IDLE_SECONDS 60
 
 /* The worker cannot answer: the supervisor asks who owns the data. */
 #define EXIT_ASK_SUPERVISOR 1
 
 typedef struct {
 	GbeApp *app;
+	/* As the recovery opened them, if it changed nothing: the first observation takes them over. NULL: opened then. */
+	GbeData *data;
+	GbeStore *store;
 	GbeObserved *observed; /* set once it could be observed */
 	GHashTable *rejected;
 	bool held;
@@ -43,57 +46,39 @@ typedef struct {
 	char *reason;
 } Prerun;
 
-/* Reports what the last shutdown could not do. */
-static void
-say_carried_failure(const GbeFacts *facts)
-{
-	GbeEventFields fields = {.action = facts->failure, .reason = facts->failure_why};
-
-	if (facts->failure != NULL)
-		gbe_event_carried(&fields);
-}
-
-/* Holds etcd back from data that is half exchanged. Else the supervisor answers, and records its answer. */
-static void
-cannot_recover(Prerun *p, bool exchange_open, const GError *error)
-{
-	GbeEventFields fields = {.action = "recover", .reason = error->message};
-
-	p->held = exchange_open;
-	p->cannot_tell = !exchange_open;
-	if (!exchange_open) {
-		gbe_event_restore_failed(&fields);
-		p->reason = g_strdup(error->message);
-		return;
-	}
-	p->reason = g_strdup_printf("an interrupted restore could not be finished (%s): `systemctl "
-				    "restart %s` tries again",
-				    error->message, p->app->config->etcd.service);
-	fields.reason = p->reason;
-	gbe_event_held_back(&fields);
-	gbe_state_note_undecided(p->app, "restore", true, p->reason);
-}
-
-/* True: the decision may be made. */
+/* Finishes or undoes what was interrupted. True: the decision may be made. */
 static bool
-recover(Prerun *p)
+recover_first(Prerun *p)
 {
-	g_autoptr(GbeData) data = NULL;
-	g_autoptr(GbeStore) store = NULL;
 	g_auto(GbeRecovery) recovery = {0};
 	g_autoptr(GError) error = NULL;
 	GbeEventFields fields = {.action = "recover"};
 
-	if (!gbe_data_open_any(p->app, &data, &error) ||
-	    !gbe_store_open(p->app, data, false, &store, &error)) {
+	if (!gbe_data_open_any(p->app, &p->data, &error) ||
+	    !gbe_store_open(p->app, p->data, false, &p->store, &error)) {
 		fields.reason = error->message;
 		gbe_event_start_failed(&fields);
 		p->reason = g_strdup(error->message);
 		p->cannot_tell = true;
 		return false;
 	}
-	if (!gbe_recover(p->app, data, store, &recovery, &error)) {
-		cannot_recover(p, recovery.exchange_open, error);
+	if (!gbe_recover(p->app, p->data, p->store, &recovery, &error)) {
+		fields.reason = error->message;
+		/* Holds etcd back from data that is half exchanged. Else the supervisor answers, and records its
+		 * answer. */
+		p->held = recovery.exchange_open;
+		p->cannot_tell = !recovery.exchange_open;
+		if (p->cannot_tell) {
+			gbe_event_restore_failed(&fields);
+			p->reason = g_strdup(error->message);
+			return false;
+		}
+		p->reason = g_strdup_printf("an interrupted restore could not be finished (%s): "
+					    "`systemctl restart %s` tries again",
+					    error->message, p->app->config->etcd.service);
+		fields.reason = p->reason;
+		gbe_event_held_back(&fields);
+		gbe_state_note_undecided(p->app, "restore", true, p->reason);
 		return false;
 	}
 	if (recovery.recovered || recovery.left_alone) {
@@ -102,30 +87,11 @@ recover(Prerun *p)
 	}
 	if (recovery.left_alone)
 		p->reason = g_strdup(recovery.what);
+	if (recovery.recovered) {
+		g_clear_pointer(&p->data, gbe_data_free);
+		g_clear_pointer(&p->store, gbe_store_free);
+	}
 	return !recovery.left_alone;
-}
-
-static GbeOutcome
-execute(Prerun *p, const GbePlan *plan)
-{
-	g_autofree char *rejected = NULL;
-	g_autofree char *held = NULL;
-	GbeOutcome outcome = gbe_execute(p->app, p->observed, plan, &rejected, &held);
-
-	if (rejected != NULL)
-		g_hash_table_add(p->rejected, g_steal_pointer(&rejected));
-	if (held != NULL)
-		p->reason = g_steal_pointer(&held);
-	return outcome;
-}
-
-static void
-say_unfinished(Prerun *p, const GbePlan *plan)
-{
-	GbeEventFields fields = {.rule = gbe_rule_to_string(plan->rule), .reason = plan->reason};
-
-	gbe_event_restore_failed(&fields);
-	p->reason = g_strdup(plan->reason);
 }
 
 static bool
@@ -149,32 +115,51 @@ may_wait(Prerun *p, const GbePlan *plan)
 	return true;
 }
 
-static GbeOutcome
-decide_once(Prerun *p)
+/* False: nothing can be decided on this. */
+static bool
+observe_system(Prerun *p)
 {
-	GbeObserveOptions options = {.repair = true, .lock_data = true, .decides = true};
-	GbeObserved *observed;
-	g_autoptr(GbePlan) plan = NULL;
+	GbeObserveOptions options = {.repair = true,
+				     .lock_data = true,
+				     .decides = true,
+				     .data = &p->data,
+				     .store = &p->store};
 	g_autoptr(GError) error = NULL;
+	GbeEventFields fields = {.action = "observe"};
 
 	/* The system is looked at again where it could not be told, and not only the records. */
 	if (p->observed != NULL && p->observed->facts->ostree != GBE_NO &&
 	    p->observed->facts->booted.id == NULL)
 		g_clear_pointer(&p->observed, gbe_observed_free);
+	/* ostree's list was read before, for the configuration. The wait for the lock and the recovery may have taken
+	 * a minute since, and /boot may have come: the decision has a list of its own. */
 	if ((p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
 				 : !gbe_observe_again(p->app, &options, p->observed, &error)) ||
 	    GBE_FAULT("prerun-observed", &error)) {
-		GbeEventFields fields = {.action = "observe", .reason = error->message};
-
+		fields.reason = error->message;
 		gbe_event_start_failed(&fields);
 		p->cannot_tell = true;
 		p->reason = g_strdup(error->message);
-		return GBE_OUTCOME_DONE;
+		return false;
 	}
-	observed = p->observed;
 	if (p->booted.id == NULL)
-		gbe_deployment_copy(&p->booted, &observed->facts->booted);
-	p->fell_back = observed->facts->booted_is_default == GBE_NO;
+		gbe_deployment_copy(&p->booted, &p->observed->facts->booted);
+	p->fell_back = p->observed->facts->booted_is_default == GBE_NO;
+	return true;
+}
+
+static GbeOutcome
+decide_once(Prerun *p)
+{
+	GbeObserved *observed;
+	g_autoptr(GbePlan) plan = NULL;
+	g_autofree char *rejected = NULL;
+	g_autofree char *held = NULL;
+	GbeOutcome outcome;
+
+	if (!observe_system(p))
+		return GBE_OUTCOME_DONE;
+	observed = p->observed;
 	if (gbe_decide_needs_inside(observed->facts))
 		gbe_observe_inside(observed);
 	if (observed->facts->rejected == NULL)
@@ -187,25 +172,19 @@ decide_once(Prerun *p)
 	}
 	if (may_wait(p, plan))
 		return GBE_OUTCOME_WAIT;
-	if (plan->unfinished && !plan->hold)
-		say_unfinished(p, plan);
-	return execute(p, plan);
-}
+	if (plan->unfinished && !plan->hold) {
+		GbeEventFields fields = {.rule = gbe_rule_to_string(plan->rule),
+					 .reason = plan->reason};
 
-/* After a boot without the request on its command line, the request counts again. */
-static void
-forget_cmdline(GbeApp *app, const GbeFacts *facts)
-{
-	const GbeCmdline *cmdline = &app->cmdline;
-	const char *restore = cmdline->restore != NULL ? facts->cmdline_done : NULL;
-	const char *rd_restore = cmdline->rd_restore != NULL ? facts->rd_cmdline_done : NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (g_strcmp0(restore, facts->cmdline_done) == 0 &&
-	    g_strcmp0(rd_restore, facts->rd_cmdline_done) == 0)
-		return;
-	if (!gbe_state_note_cmdline(app, restore, rd_restore, &error))
-		gbe_note("%s", error->message);
+		gbe_event_restore_failed(&fields);
+		p->reason = g_strdup(plan->reason);
+	}
+	outcome = gbe_execute(p->app, observed, plan, &rejected, &held);
+	if (rejected != NULL)
+		g_hash_table_add(p->rejected, g_steal_pointer(&rejected));
+	if (held != NULL)
+		p->reason = g_steal_pointer(&held);
+	return outcome;
 }
 
 /* The data of a member has come back: so do its settings, before etcd reads them. */
@@ -233,6 +212,7 @@ tidy_up(Prerun *p)
 	GbeObserved *observed = p->observed;
 	g_autoptr(GError) error = NULL;
 
+	/* The plan has changed data, store and ledger since. */
 	if (observed == NULL || !gbe_observe_again(p->app, &options, observed, &error)) {
 		gbe_note("%s", error != NULL ? error->message : p->reason);
 		return;
@@ -250,29 +230,26 @@ tidy_up(Prerun *p)
 	gbe_status_write(p->app, observed, NULL);
 }
 
-static void
-reject_all(Prerun *p)
-{
-	const GPtrArray *backups = p->observed != NULL ? p->observed->facts->backups : NULL;
-
-	for (guint i = 0; backups != NULL && i < backups->len; i++) {
-		const GbeManifest *backup = backups->pdata[i];
-
-		g_hash_table_add(p->rejected, g_strdup(backup->name));
-	}
-}
-
 static GbeOutcome
-decide(Prerun *p)
+decide_and_execute(Prerun *p)
 {
 	GbeOutcome outcome = GBE_OUTCOME_AGAIN;
 
 	for (guint round = 0;
 	     outcome == GBE_OUTCOME_WAIT || (outcome == GBE_OUTCOME_AGAIN && round < MAX_ROUNDS);
 	     round += outcome == GBE_OUTCOME_AGAIN) {
+		const GPtrArray *backups;
+
 		outcome = decide_once(p);
-		if (g_hash_table_size(p->rejected) >= REJECTED_MAX)
-			reject_all(p);
+		backups = p->observed != NULL ? p->observed->facts->backups : NULL;
+		/* The next decision is made without any backup. */
+		if (backups == NULL || g_hash_table_size(p->rejected) < REJECTED_MAX)
+			continue;
+		for (guint i = 0; i < backups->len; i++) {
+			const GbeManifest *backup = backups->pdata[i];
+
+			g_hash_table_add(p->rejected, g_strdup(backup->name));
+		}
 	}
 	if (outcome == GBE_OUTCOME_AGAIN) {
 		p->cannot_tell = true;
@@ -282,18 +259,31 @@ decide(Prerun *p)
 	return outcome;
 }
 
-/* Counts this start until its end is recorded. */
+/* Counts this start until its end is recorded. Reports what the last shutdown could not do. */
 static void
 begin_start(Prerun *p)
 {
+	const GbeCmdline *cmdline = &p->app->cmdline;
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
-	const char *id = p->booted.id != NULL ? p->booted.id : "";
+	GbeEventFields fields = {0};
+	const char *restore, *rd_restore;
 	g_autoptr(GError) error = NULL;
 
-	gbe_state_observe(p->app, facts);
-	say_carried_failure(facts);
-	forget_cmdline(p->app, facts);
-	if (!gbe_state_begin_start(p->app, id, &error))
+	gbe_state_observe_ledger(p->app, facts);
+	fields.action = facts->failure;
+	fields.reason = facts->failure_why;
+	if (facts->failure != NULL)
+		gbe_event_carried(&fields);
+	/* After a boot without the request on its command line, the request counts again. */
+	restore = cmdline->restore != NULL ? facts->cmdline_done : NULL;
+	rd_restore = cmdline->rd_restore != NULL ? facts->rd_cmdline_done : NULL;
+	if ((g_strcmp0(restore, facts->cmdline_done) != 0 ||
+	     g_strcmp0(rd_restore, facts->rd_cmdline_done) != 0) &&
+	    !gbe_state_note_cmdline(p->app, restore, rd_restore, &error)) {
+		gbe_note("%s", error->message);
+		g_clear_error(&error);
+	}
+	if (!gbe_state_begin_start(p->app, p->booted.id != NULL ? p->booted.id : "", &error))
 		gbe_note("%s", error->message);
 }
 
@@ -308,7 +298,7 @@ end_start(Prerun *p)
 	guint64 of = 0;
 	g_autoptr(GError) error = NULL;
 
-	gbe_state_observe(p->app, facts);
+	gbe_state_observe_ledger(p->app, facts);
 	last = facts->take_overs->len > 0 ? facts->take_overs->pdata[facts->take_overs->len - 1]
 					  : NULL;
 	if (last != NULL && !p->held && g_strcmp0(last->deployment.id, p->booted.id) == 0)
@@ -321,8 +311,8 @@ static int
 run_locked(Prerun *p)
 {
 	begin_start(p);
-	if (recover(p))
-		p->held = decide(p) == GBE_OUTCOME_HELD;
+	if (recover_first(p))
+		p->held = decide_and_execute(p) == GBE_OUTCOME_HELD;
 	if (p->cannot_tell)
 		return 0;
 	/* First, and on a tmpfs: the MOTD takes the reason for the hold from this file, even on a full disk. */
@@ -332,57 +322,42 @@ run_locked(Prerun *p)
 	return p->held ? GBE_EXIT_HELD : 0;
 }
 
-/* Nothing can be told, so nothing is done. etcd starts, unless it must not start without a backup: the
- * supervisor's question decides that, with far fewer facts. */
-static int
-ask(GbeApp *app, const char *reason)
-{
-	g_autofree char *happened =
-	    g_strdup_printf("cannot tell what there is to be done (%s)", reason);
-	int status = gbe_supervise_ask(app, happened);
-
-	(void)gbe_supervise_show(app, happened);
-	return status;
-}
-
-/* False: this program is switched off. */
+/* Takes the lock. False: this program is switched off, or *ret_status is what it ends with. */
 static bool
-configure(Prerun *p)
+begin_prerun(Prerun *p, GbeApp *app, int *ret_status)
 {
-	GbeApp *app = p->app;
 	g_autoptr(GbeDeployments) deployments = NULL;
 	g_autofree char *complaint = NULL;
+	g_autoptr(GError) error = NULL;
+	GbeEventFields fields = {0};
 
+	*p = (Prerun){.app = app};
+	p->rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
 	gbe_deployment_copy(&p->booted, &deployments->booted);
 	gbe_configuration_load_for_boot(app, p->booted.id, &complaint);
 	if (complaint != NULL) {
-		GbeEventFields fields = {.reason = complaint};
-
+		fields.reason = complaint;
 		gbe_event_config_bad(&fields);
 	}
-	if (!gbe_config_is_off(app->config))
-		return true;
-	gbe_note("off: [etcd] service is empty");
-	return false;
-}
-
-static bool
-lock(GbeApp *app)
-{
-	g_autoptr(GError) error = NULL;
-	GbeEventFields fields = {NULL};
-
+	*ret_status = 0;
+	if (gbe_config_is_off(app->config)) {
+		gbe_note("off: [etcd] service is empty");
+		return false;
+	}
 	if (gbe_app_lock(app, "prerun", LOCK_WAIT_MS, &error))
 		return true;
 	fields.reason = error->message;
 	gbe_event_start_failed(&fields);
+	*ret_status = EXIT_ASK_SUPERVISOR;
 	return false;
 }
 
 static void
-prerun_clear(Prerun *p)
+end_prerun(Prerun *p)
 {
+	gbe_data_free(p->data);
+	gbe_store_free(p->store);
 	gbe_observed_free(p->observed);
 	gbe_deployment_clear(&p->booted);
 	g_hash_table_unref(p->rejected);
@@ -390,51 +365,64 @@ prerun_clear(Prerun *p)
 	gbe_app_unlock(p->app);
 }
 
-static void
-prerun_init(Prerun *p, GbeApp *app)
-{
-	*p = (Prerun){.app = app};
-	p->rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-}
-
 int
 gbe_prerun_run(GbeApp *app)
 {
 	Prerun p;
 	g_autofree char *reason = NULL;
+	g_autofree char *happened = NULL;
 	g_autoptr(GError) error = NULL;
-	int status = 0;
+	int status;
 
-	prerun_init(&p, app);
-	if (configure(&p)) {
-		if (!lock(app) || GBE_FAULT("prerun-locked", &error))
-			status = EXIT_ASK_SUPERVISOR;
-		else
-			status = run_locked(&p);
-	}
+	if (begin_prerun(&p, app, &status))
+		status = GBE_FAULT("prerun-locked", &error) ? EXIT_ASK_SUPERVISOR : run_locked(&p);
 	if (p.cannot_tell)
 		reason = g_steal_pointer(&p.reason);
-	prerun_clear(&p);
-	if (reason != NULL)
-		status = ask(app, reason);
+	end_prerun(&p);
+	if (reason == NULL)
+		return status;
+	/* Nothing can be told, so nothing is done. etcd starts, unless it must not start without a backup: the
+	 * supervisor's question decides that, with far fewer facts. */
+	happened = g_strdup_printf("cannot tell what there is to be done (%s)", reason);
+	status = gbe_supervise_ask(app, happened);
+	(void)gbe_supervise_show(app, happened);
 	return status;
+}
+
+/* @data: the configuration file, or NULL. */
+static int
+work_as_prerun(GbeApp *app, gpointer data)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_free(app->config_file);
+	app->config_file = g_strdup(data);
+	if (GBE_FAULT("prerun-started", &error))
+		return 1;
+	return gbe_prerun_run(app);
+}
+
+int
+gbe_prerun_start(const char *root, const char *config_file)
+{
+	return gbe_supervise_prerun(root, work_as_prerun, (gpointer)config_file, IDLE_SECONDS);
 }
 
 bool
 gbe_prerun_requested(GbeApp *app)
 {
 	Prerun p;
+	int status;
 
 	app->initramfs = true;
 	if (app->cmdline.skip || gbe_observe_cmdline(app, NULL) == NULL)
 		return false;
-	prerun_init(&p, app);
-	if (configure(&p) && lock(app)) {
+	if (begin_prerun(&p, app, &status)) {
 		begin_start(&p);
-		if (recover(&p))
-			p.held = decide(&p) == GBE_OUTCOME_HELD;
+		if (recover_first(&p))
+			p.held = decide_and_execute(&p) == GBE_OUTCOME_HELD;
 		end_start(&p);
 	}
-	prerun_clear(&p);
+	end_prerun(&p);
 	return true;
 }

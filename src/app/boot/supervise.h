@@ -2,7 +2,7 @@
 /*
  * The parent forks a worker, watches its progress over a pipe, and opens no file that could hang the parent. A
  * crash, a hung disk or a deadline of the worker cannot hang a boot. A worker that SIGKILL does not end (it waits
- * for a disk) is left behind after 5 s. Implemented in supervise.c, supervise-job.c, supervise-ask.c.
+ * for a disk) is left behind after 5 s.
  */
 #pragma once
 

@@ -2,7 +2,6 @@
 #include "app/by-hand/by-hand.h"
 
 #include "app/backup/backup.h"
-#include "app/backup/maintenance.h"
 #include "app/by-hand/session.h"
 #include "app/state/state.h"
 #include "core/backup-name.h"
@@ -66,67 +65,65 @@ check_facts(const GbeSession *session, const GbeByHandBackup *options, GError **
 	return true;
 }
 
-static GbeManifest *
-describe(const GbeSession *session, const GbeByHandBackup *options, bool live)
-{
-	const GbeFacts *facts = session->observed->facts;
-	GbeManifest *manifest;
-	GbeView view;
-
-	gbe_view_live(facts, &view);
-	manifest = gbe_decide_manifest(facts, &view, options->name, false, facts->next_sequence);
-	manifest->description = g_strdup(options->description);
-	manifest->pinned = options->pin;
-	if (options->periodic)
-		gbe_decide_make_periodic(facts, manifest);
-	if (live) {
-		/* A live backup is looked into once it is made; data that etcd has open has no fingerprint. */
-		manifest->live = true;
-		gbe_fingerprint_clear(&manifest->fingerprint);
-	}
-	return manifest;
-}
-
-/* Periodic backups have a record of their own (core/record/periodic.h): the last operation that a person must
- * know of must not be hidden by them. */
 static void
-record(GbeSession *session, const GbeByHandBackup *options, const char *result, const char *reason,
-       const char *name)
+record_backup(GbeSession *session, const GbeByHandBackup *options, const GbeManifest *manifest,
+	      GbeByHandResult *result)
 {
-	if (!options->periodic)
-		gbe_session_record(session, result, reason, name);
-}
-
-/* One number that covers everything about the backup; if it cannot be read, the backup is kept unchanged. */
-static char *
-sum_of_manifest(const GbeStore *store, const char *name)
-{
+	const char *reason =
+	    options->description != NULL ? options->description : "asked for by hand";
+	const GbeEventFields fields = {.rule = options->periodic ? "periodic" : "by-hand",
+				       .action = "backup",
+				       .backup = manifest->name,
+				       .deployment = manifest->deployment.id,
+				       .run = manifest->run,
+				       .duration_usec = result->timing.total_usec};
 	g_autoptr(GError) error = NULL;
 	g_autofree char *bytes = NULL;
 	gbe_autofd int entry_fd = -1;
 	gsize size = 0;
 
-	if (gbe_open_dir_at(store->fd, name, &entry_fd, &error) &&
+	/* Periodic backups have a record of their own (core/record/periodic.h): the last operation that a person must
+	 * know of must not be hidden by them. */
+	if (!options->periodic)
+		gbe_session_record(session, "done", reason, manifest->name);
+	gbe_session_did(session, "backup %s is made", manifest->name);
+	gbe_state_note_entry(session->app, GBE_LEDGER_BACKUP, manifest,
+			     options->periodic ? "periodic" : "by hand");
+	/* One number that covers everything about the backup; if it cannot be read, the backup is kept unchanged. */
+	if (gbe_open_dir_at(session->observed->store->fd, manifest->name, &entry_fd, &error) &&
 	    gbe_read_file_at(entry_fd, GBE_MANIFEST_NAME, GBE_JSON_MAX_SIZE, &bytes, &size, &error))
-		return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
-	gbe_note("the manifest of %s: %s", name, error->message);
-	return NULL;
+		result->sha256 =
+		    g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
+	else
+		gbe_note("the manifest of %s: %s", manifest->name, error->message);
+	gbe_event_backed_up(&fields);
 }
 
 static bool
-take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *result, GError **error)
+take_backup(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *result,
+	    GError **error)
 {
 	GbeObserved *observed = session->observed;
 	bool live = observed->facts->data_open == GBE_YES;
 	GbeBackupOptions how = {.live = live, .cow_only = live, .digests = options->digest};
 	g_autoptr(GbeManifest) manifest = NULL;
 	g_autoptr(GbeLock) maintenance = NULL;
-	GbeEventFields fields = {.rule = options->periodic ? "periodic" : "by-hand",
-				 .action = "backup"};
+	GbeView view;
 
 	/* The data that etcd had open is looked into now. */
 	gbe_observe_inside(observed);
-	manifest = describe(session, options, live);
+	gbe_view_live(observed->facts, &view);
+	manifest = gbe_decide_manifest(observed->facts, &view, options->name, false,
+				       observed->facts->next_sequence);
+	manifest->description = g_strdup(options->description);
+	manifest->pinned = options->pin;
+	if (options->periodic)
+		gbe_decide_make_periodic(observed->facts, manifest);
+	if (live) {
+		/* A live backup is looked into once it is made; data that etcd has open has no fingerprint. */
+		manifest->live = true;
+		gbe_fingerprint_clear(&manifest->fingerprint);
+	}
 	result->name = g_strdup(manifest->name);
 	result->grade = manifest->grade;
 	result->dry_run = options->dry_run;
@@ -138,26 +135,17 @@ take(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *resul
 	if (live && !gbe_maintenance_lock(session->app, "backup --live", &maintenance, error))
 		return false;
 	if (!gbe_backup_take(session->app, observed, manifest, &how, &result->timing, error)) {
-		record(session, options, "failed", error != NULL ? (*error)->message : NULL,
-		       manifest->name);
+		if (!options->periodic)
+			gbe_session_record(session, "failed",
+					   error != NULL ? (*error)->message : NULL,
+					   manifest->name);
 		return false;
 	}
 	result->timing.look_usec += observed->look_usec;
 	result->method = manifest->method;
 	result->size = manifest->size;
 	result->grade = manifest->grade;
-	record(session, options, "done",
-	       options->description != NULL ? options->description : "asked for by hand",
-	       manifest->name);
-	gbe_session_did(session, "backup %s is made", manifest->name);
-	gbe_state_note_entry(session->app, GBE_LEDGER_BACKUP, manifest,
-			     options->periodic ? "periodic" : "by hand");
-	result->sha256 = sum_of_manifest(observed->store, manifest->name);
-	fields.backup = manifest->name;
-	fields.deployment = manifest->deployment.id;
-	fields.run = manifest->run;
-	fields.duration_usec = result->timing.total_usec;
-	gbe_event_backed_up(&fields);
+	record_backup(session, options, manifest, result);
 	return true;
 }
 
@@ -179,7 +167,7 @@ gbe_by_hand_backup(GbeApp *app, const GbeByHandBackup *options, GbeByHandResult 
 		return false;
 	/* Refusals come before the service is stopped. */
 	ok = check_facts(&session, options, error) && gbe_session_quiesce(&session, &how, error) &&
-	     take(&session, options, &result, error);
+	     take_backup(&session, options, &result, error);
 	result.service_restarted = session.service.unit != NULL;
 	if (!gbe_session_finish(&session, ok, error))
 		return false;

@@ -31,10 +31,12 @@ gbe_by_hand_result_clear(GbeByHandResult *result)
 	g_clear_pointer(&result->sha256, g_free);
 }
 
+/* Under the lock: finishes what others left. */
 static bool
-recover(GbeApp *app, GError **error)
+finish_interrupted(GbeApp *app, GError **error)
 {
 	g_auto(GbeRecovery) recovery = {0};
+	g_autoptr(GError) local = NULL;
 
 	if (!gbe_recover_here(app, &recovery, error))
 		return false;
@@ -51,83 +53,46 @@ recover(GbeApp *app, GError **error)
 				 recovery.what != NULL ? recovery.what : "");
 	if (recovery.recovered && recovery.what != NULL)
 		gbe_note("%s", recovery.what);
-	return true;
-}
-
-/* Under the lock: finishes what others left. */
-static bool
-prepare(GbeApp *app, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	if (!recover(app, error))
-		return false;
 	if (!gbe_verdict_note_tree(app, &local))
 		gbe_note("%s", local->message);
 	return true;
-}
-
-static bool
-observe(GbeSession *session, const GbeSessionOptions *options, GError **error)
-{
-	GbeObserveOptions how = {.repair = !options->dry_run,
-				 .lock_data = options->data && !options->dry_run,
-				 .inside = options->inside};
-
-	return gbe_observe(session->app, &how, &session->observed, error);
-}
-
-/* A person without rights gets this message, rather than one about the first unreadable file. */
-static bool
-open_state(GbeApp *app, bool make, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	if (gbe_app_open_state(app, make, &local))
-		return true;
-	if (!make && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		return true;
-	if (geteuid() != 0)
-		return gbe_throw(error, GBE_ERROR_FAILED, "%s (needs root: sudo)", local->message);
-	return gbe_pass(error, &local);
-}
-
-/* Writes a long ledger anew: a device may run for months without a prerun and take a backup each hour. */
-static void
-shorten_ledger(const GbeSession *session)
-{
-	g_autoptr(GError) error = NULL;
-
-	if (!gbe_ledger_compact(session->app, session->observed->facts, &error))
-		gbe_note("%s", error->message);
 }
 
 bool
 gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession *ret_session,
 		  GError **error)
 {
+	const GbeObserveOptions how = {.repair = !options->dry_run,
+				       .lock_data = options->data && !options->dry_run,
+				       .inside = options->inside};
 	GbeSession session = {.app = app, .operation = options->operation, .service.pipe_fd = -1};
+	g_autoptr(GError) local = NULL;
 
 	session.began = g_get_real_time() / G_USEC_PER_SEC;
 	session.began_usec = g_get_monotonic_time();
-	if (!open_state(app, !options->dry_run, error))
-		return false;
+	if (!gbe_app_open_state(app, !options->dry_run, &local) &&
+	    !(options->dry_run && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))) {
+		/* A person without rights gets this message, rather than one about the first unreadable file. */
+		if (geteuid() != 0)
+			return gbe_throw(error, GBE_ERROR_FAILED, "%s (needs root: sudo)",
+					 local->message);
+		return gbe_pass(error, &local);
+	}
+	g_clear_error(&local);
 	if (!options->dry_run) {
 		if (!gbe_app_lock(app, options->operation, LOCK_WAIT_MS, error))
 			return false;
 		session.locked = true;
-		if (!prepare(app, error)) {
-			gbe_app_unlock(app);
-			return false;
-		}
 	}
-	if (!observe(&session, options, error)) {
-		if (!options->dry_run)
+	if ((session.locked && !finish_interrupted(app, error)) ||
+	    !gbe_observe(app, &how, &session.observed, error)) {
+		if (session.locked)
 			gbe_app_unlock(app);
 		return false;
 	}
-	if (!options->dry_run)
-		shorten_ledger(&session);
+	/* Writes a long ledger anew: a device may run for months without a prerun and take a backup each hour. */
+	if (session.locked && !gbe_ledger_compact(app, session.observed->facts, &local))
+		gbe_note("%s", local->message);
 	*ret_session = session;
 	return true;
 }
@@ -233,25 +198,20 @@ gbe_session_did(GbeSession *session, const char *format, ...)
 	session->done = GBE_VFORMAT(format);
 }
 
-static bool
-end(GbeSession *session, GError **error)
+bool
+gbe_session_finish(GbeSession *session, bool ok, GError **error)
 {
+	g_autofree char *done = g_steal_pointer(&session->done);
+	g_autoptr(GError) local = NULL;
+	bool started;
+
 	if (session->locked && session->observed != NULL)
 		gbe_status_write(session->app, session->observed, NULL);
 	/* This also releases etcd's lock: a starting etcd would wait for it. */
 	g_clear_pointer(&session->observed, gbe_observed_free);
 	if (session->locked)
 		gbe_app_unlock(session->app);
-	return gbe_service_start(&session->service, error);
-}
-
-bool
-gbe_session_finish(GbeSession *session, bool ok, GError **error)
-{
-	g_autofree char *done = g_steal_pointer(&session->done);
-	g_autoptr(GError) local = NULL;
-	bool started = end(session, &local);
-
+	started = gbe_service_start(&session->service, &local);
 	if (ok && started)
 		return true;
 	if (ok)

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "app/backup/observe.h"
-#include "app/device/timing.h"
 
 typedef struct {
 	char *name;	 /* the backup that was made or restored */
@@ -49,8 +48,17 @@ typedef struct {
 	GbeByHandTarget target;
 	const char *name; /* GBE_BY_HAND_NAMED */
 	bool stop, force, dry_run;
-	const char *keep_existing; /* app/by-hand/displaced.h; absolute, without --root; NULL */
-	bool skip_backup;	   /* the same */
+	/* The displaced data becomes this directory by one rename (a power cut: app/backup/restore.h), instead of a
+	 * backup: absolute, without --root; NULL. */
+	const char *keep_existing;
+	/*
+	 * The displaced data becomes a backup with the mark `discard`. It is removed
+	 *   - at once, when --stop had stopped the service and etcd is healthy again with the restored data, or
+	 *   - with the first retention after a later run that was green and healthy (core/decide/retention.c).
+	 * It stays if it is the last valid backup, is pinned, or is what an update on trial goes back to. After a
+	 * power cut at any moment, the second way removes it.
+	 */
+	bool skip_backup;
 	/* Called after all checks, before any change; may be NULL. */
 	void (*announce)(const GbeByHandResult *result, gpointer data);
 	gpointer announce_data;

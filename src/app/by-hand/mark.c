@@ -20,23 +20,8 @@ check_reason(const char *reason, GError **error)
 	return true;
 }
 
-static void
-ask_health(GbeApp *app, GbeRunRecord *record)
-{
-	g_autoptr(GbeHealthLook) look = NULL;
-
-	if (record->health == GBE_HEALTH_HEALTHY)
-		return;
-	look = gbe_health_look_new(app);
-	gbe_health_look_expect_own(look);
-	/* The person accepts the empty database. */
-	look->facts->began_empty = false;
-	gbe_health_look_now(look, PROBE_MS);
-	gbe_verdict_note_health(record, look->facts, look->report);
-}
-
 static bool
-judge(GbeSession *session, bool good, const char *reason, bool dry_run, GError **error)
+judge_run(GbeSession *session, bool good, const char *reason, bool dry_run, GError **error)
 {
 	const GbeFacts *facts = session->observed->facts;
 	GbeApp *app = session->app;
@@ -57,8 +42,15 @@ judge(GbeSession *session, bool good, const char *reason, bool dry_run, GError *
 	after->by_hand = true;
 	g_free(after->reason);
 	after->reason = g_strdup(reason);
-	if (good)
-		ask_health(app, after);
+	if (good && after->health != GBE_HEALTH_HEALTHY) {
+		g_autoptr(GbeHealthLook) look = gbe_health_look_new(app);
+
+		gbe_health_look_expect_own(look);
+		/* The person accepts the empty database. */
+		look->facts->began_empty = false;
+		gbe_health_look_now(look, PROBE_MS);
+		gbe_verdict_note_health(after, look->facts, look->report);
+	}
 	if (!gbe_state_judge_run(app, gbe_facts_run(facts, own->sequence), after, error))
 		return false;
 	gbe_verdict_regrade(session->observed, after);
@@ -75,12 +67,13 @@ gbe_by_hand_mark_run(GbeApp *app, bool good, const char *reason, bool dry_run, G
 	GbeSession session;
 
 	return check_reason(reason, error) && gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(&session, judge(&session, good, reason, dry_run, error), error);
+	       gbe_session_finish(&session, judge_run(&session, good, reason, dry_run, error),
+				  error);
 }
 
 static bool
-grade(GbeSession *session, const char *name, bool good, const char *reason, bool dry_run,
-      GError **error)
+grade_backup(GbeSession *session, const char *name, bool good, const char *reason, bool dry_run,
+	     GError **error)
 {
 	GbeEventFields fields = {.backup = name, .action = good ? "good" : "bad"};
 	g_autoptr(GbeManifest) changed = NULL;
@@ -116,6 +109,6 @@ gbe_by_hand_mark_backup(GbeApp *app, const char *name, bool good, const char *re
 
 	return gbe_backup_name_check(name, error) && check_reason(reason, error) &&
 	       gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(&session, grade(&session, name, good, reason, dry_run, error),
-				  error);
+	       gbe_session_finish(
+		   &session, grade_backup(&session, name, good, reason, dry_run, error), error);
 }

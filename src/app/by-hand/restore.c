@@ -4,16 +4,242 @@
 #include "app/backup/damage.h"
 #include "app/backup/restore.h"
 #include "app/backup/settings.h"
-#include "app/by-hand/displaced.h"
-#include "app/by-hand/source.h"
+#include "app/backups/keys.h"
+#include "app/by-hand/session.h"
 #include "app/state/ledger.h"
 #include "app/state/state.h"
 #include "core/backup-name.h"
 #include "core/decide/decide.h"
+#include "core/decide/situation.h"
 #include "core/space.h"
+#include "fs/exchange.h"
+#include "fs/open.h"
 #include "sys/systemd/events.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* ---- the backup that a person means, and the reasons not to restore it; its data is not read ---- */
+
+/* Finds the backup that @options mean now. It belongs to @observed. */
+static bool
+find_source(const GbeObserved *observed, const GbeByHandRestore *options,
+	    const GbeManifest **ret_source, GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+	const GbeManifest *source;
+
+	if (options->target == GBE_BY_HAND_NAMED)
+		return gbe_session_find(observed, options->name, ret_source, error);
+	if (options->target == GBE_BY_HAND_UNDO) {
+		if (facts->undo.name == NULL && facts->unread != NULL)
+			return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+					 "what the last restore displaced cannot be told: %s",
+					 facts->unread);
+		if (facts->undo.name == NULL)
+			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+					 "nothing to undo: no restore has displaced anything; "
+					 "`greenboot-etcd log` shows what was done");
+		*ret_source = gbe_facts_backup_of(facts, &facts->undo);
+		if (*ret_source == NULL && gbe_facts_backup(facts, facts->undo.name) != NULL)
+			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+					 "what the last restore displaced was deleted; %s is "
+					 "another backup of that name",
+					 facts->undo.name);
+		return *ret_source != NULL ||
+		       gbe_session_find(observed, facts->undo.name, ret_source, error);
+	}
+	source = gbe_situation_last_good(facts);
+	if (source != NULL) {
+		*ret_source = source;
+		return true;
+	}
+	for (guint i = 0; i < facts->backups->len; i++) {
+		const GbeManifest *backup = facts->backups->pdata[i];
+
+		if (backup->grade == GBE_GRADE_GOOD && backup->voters > 1)
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "backup %s is good, and of a cluster of %u voters: remove "
+					 "this member from the cluster and add it again, or name "
+					 "the backup, with --force",
+					 backup->name, backup->voters);
+	}
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "no good backup in %s; `greenboot-etcd list` shows what there is",
+			 observed->store->path);
+}
+
+/* Refuses for reasons in the backup: it has no data, is bad, is a cluster's, or is of another directory. */
+static bool
+check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source,
+	     const GbeByHandRestore *options, GError **error)
+{
+	if (source->consumed)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s has no data of its own any more: a restore without "
+				 "room took it; restore another one",
+				 source->name);
+	if (options->force)
+		return true;
+	/* An undo takes the data displaced last, even if it was graded bad. */
+	if (source->grade == GBE_GRADE_BAD && options->target != GBE_BY_HAND_UNDO)
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "backup %s is graded bad (%s); take another one, or --force", source->name,
+		    source->grade_reason != NULL ? source->grade_reason : "no reason recorded");
+	if (source->voters > 1)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is of a cluster of %u voters; remove this member from "
+				 "the cluster and add it again, or --force",
+				 source->name, source->voters);
+	if (source->data_dir != NULL && facts->data_dir != NULL &&
+	    !g_str_equal(source->data_dir, facts->data_dir))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is of %s, not of %s; take another one, or --force",
+				 source->name, source->data_dir, facts->data_dir);
+	return gbe_keys_check_backup(app, source, true, error);
+}
+
+/* Refuses for reasons in the data directory. */
+static bool
+check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView *view, bool force,
+	    GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+
+	if (facts->data == GBE_UNKNOWN && !(force && facts->deformed))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "what is in %s cannot be read (%s); look at it first%s",
+				 observed->data->path,
+				 facts->data_why != NULL ? facts->data_why : "unknown",
+				 facts->deformed ? ", or --force sets it aside as it is" : "");
+	if (observed->data->parent_fd < 0)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "the directory that is to hold %s is not there; make it, or mount "
+				 "it",
+				 observed->data->path);
+	if (force)
+		return true;
+	if (facts->ostree == GBE_YES && facts->booted.id == NULL)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the booted deployment cannot be told (%s), so nobody would own "
+				 "the data: --force restores all the same",
+				 facts->booted_why != NULL ? facts->booted_why : "unknown");
+	if (live->mount_lost)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s was a mount point and is none now; mount it, or --force to "
+				 "have the data in the bare directory",
+				 observed->data->path);
+	if (view->voters > 1)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "the data in %s is a member's of a cluster with more than one "
+				 "voter: remove the member from the cluster and add it again, or "
+				 "--force",
+				 observed->data->path);
+	return true;
+}
+
+/* Refuses a backup that is unfit wherever it goes, or that this deployment's etcd cannot read. @now: also a data
+ * directory that nothing can be restored into. */
+static bool
+check_restore(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
+	      bool now, GError **error)
+{
+	const GbeFacts *facts = session->observed->facts;
+	GbeSituation situation;
+	GbeView view;
+
+	if (!check_source(session->app, facts, source, options, error))
+		return false;
+	if (now) {
+		gbe_view_live(facts, &view);
+		gbe_situation_derive(facts, &view, true, &situation);
+		if (!check_place(session->observed, &situation, &view, options->force, error))
+			return false;
+	}
+	gbe_view_backup(facts, source, &view);
+	gbe_situation_derive(facts, &view, true, &situation);
+	if (situation.usable == GBE_NO && !options->force)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s was written for %s %s, and this deployment's is older: "
+				 "boot a deployment that reads it, or --force",
+				 source->name, source->data_version != NULL ? "version" : "etcd",
+				 source->data_version != NULL	      ? source->data_version
+				 : gbe_manifest_needs(source) != NULL ? gbe_manifest_needs(source)
+								      : "(unknown)");
+	return true;
+}
+
+/* ---- --keep-existing: the displaced data becomes a directory of the caller's choice, by one rename ---- */
+
+/* Walks up from @fd to the root: a path may lead through links and mounts, so paths are not compared. */
+static bool
+lies_below(int fd, int above_fd, bool *ret_below, GError **error)
+{
+	struct stat above, here, before = {0};
+	gbe_autofd int at = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	*ret_below = false;
+	if (above_fd < 0)
+		return true;
+	if (at < 0 || fstat(above_fd, &above) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at the directory");
+	for (;;) {
+		int parent;
+
+		if (fstat(at, &here) < 0)
+			return gbe_throw_errno(error, errno, "cannot look at the directory");
+		if (here.st_dev == above.st_dev && here.st_ino == above.st_ino)
+			*ret_below = true;
+		if (*ret_below || (here.st_dev == before.st_dev && here.st_ino == before.st_ino))
+			return true;
+		before = here;
+		parent = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (parent < 0)
+			return gbe_throw_errno(error, errno, "cannot look above the directory");
+		gbe_close_fd(&at);
+		at = parent;
+	}
+}
+
+/* Can the data become @path, absolute without --root? GBE_ERROR_NOT_FOUND: the parent directory does not exist;
+ * _FAILED: @path exists; _REFUSED: a rename cannot reach it. */
+static bool
+check_kept_place(GbeApp *app, const GbeObserved *observed, const char *path, GError **error)
+{
+	const GbeData *data = observed->data;
+	g_autofree char *name = NULL;
+	gbe_autofd int dir_fd = -1;
+	bool in_data = false, in_store = false;
+	struct stat st;
+
+	if (!gbe_open_parent_in_root(app->root_fd, path, &dir_fd, &name, error))
+		return gbe_prefix(error, "--keep-existing=%s", path);
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "%s is there already; take another name for --keep-existing",
+				 path);
+	if (errno != ENOENT)
+		return gbe_throw_errno(error, errno, "cannot look at %s", path);
+	if (!lies_below(dir_fd, data->fd, &in_data, error) ||
+	    !lies_below(dir_fd, observed->store->fd, &in_store, error))
+		return gbe_prefix(error, "%s", path);
+	if (in_data || in_store)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s lies in %s itself: take a place beside it", path,
+				 in_data ? data->path : observed->store->path);
+	if (data->mount_point || !gbe_probe_rename(data->parent_fd, dir_fd))
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s cannot become %s by one rename: that takes a place on its "
+				 "file system; or leave --keep-existing out, and copy the backup "
+				 "that it becomes",
+				 data->path, path);
+	return true;
+}
+
+/* ---- the restore ---- */
 
 static char *
 describe_loss(const GbeFacts *facts, const GbeManifest *source)
@@ -35,8 +261,8 @@ describe_loss(const GbeFacts *facts, const GbeManifest *source)
 
 /* @name NULL: nothing takes the data's place. */
 static bool
-run(GbeSession *session, const GbePlan *plan, const char *name, const GbeRestoreOptions *how,
-    GbeTiming *ret_timing, GError **error)
+run_restore(GbeSession *session, const GbePlan *plan, const char *name,
+	    const GbeRestoreOptions *how, GbeTiming *ret_timing, GError **error)
 {
 	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
 	bool partial;
@@ -55,8 +281,8 @@ run(GbeSession *session, const GbePlan *plan, const char *name, const GbeRestore
 }
 
 static bool
-swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
-     gint64 look_usec, GbeByHandResult *result, GError **error)
+put_in_place(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
+	     gint64 look_usec, GbeByHandResult *result, GError **error)
 {
 	GbeFacts *facts = session->observed->facts;
 	GbeRestoreOptions how = {.rule = "by-hand",
@@ -64,6 +290,7 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 				 .force = options->force,
 				 .keep_existing = options->keep_existing};
 	g_autofree char *name = g_strdup(source->name);
+	gbe_autofd int kept_fd = -1;
 	g_autoptr(GbePlan) plan =
 	    gbe_decide_by_hand(facts, name, options->force || options->target == GBE_BY_HAND_UNDO);
 	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
@@ -87,18 +314,19 @@ swap(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *opt
 		return true;
 	if (options->announce != NULL)
 		options->announce(result, options->announce_data);
-	if (!run(session, plan, name, &how, &result->timing, error))
+	if (!run_restore(session, plan, name, &how, &result->timing, error))
 		return false;
 	result->timing.look_usec += session->observed->look_usec + look_usec;
 	/* Also files that lay there and are not etcd's data. */
 	if (options->keep_existing != NULL && result->kept == NULL &&
-	    gbe_displaced_is_at(session->app, options->keep_existing))
+	    gbe_open_in_root(session->app->root_fd, options->keep_existing, O_PATH | O_DIRECTORY,
+			     &kept_fd, NULL))
 		result->kept = g_strdup(options->keep_existing);
 	return true;
 }
 
 static void
-emit(const GbeSession *session, const GbeByHandResult *result)
+emit_event(const GbeSession *session, const GbeByHandResult *result)
 {
 	const GbeFacts *facts = session->observed->facts;
 	GbeEventFields fields = {
@@ -119,49 +347,33 @@ emit(const GbeSession *session, const GbeByHandResult *result)
 	gbe_event_restored(&fields);
 }
 
-/* Reads the backup, and grades it bad when it is damaged. *ret_again: --last-good now means another backup. */
+/* Before the service is stopped: reads the backup and checks that it is sound. Grades it bad when it is damaged;
+ * --last-good then means another backup. */
 static bool
-validate(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
-	 gint64 *ret_look_usec, bool *ret_again, GError **error)
+choose_source(GbeSession *session, const GbeByHandRestore *options, gint64 *ret_look_usec,
+	      char **ret_name, GError **error)
 {
-	g_autoptr(GError) local = NULL;
-	g_autoptr(GError) why = NULL;
-
-	*ret_again = false;
-	if (options->force || gbe_restore_validate(session->app, session->observed->store, source,
-						   ret_look_usec, &local))
-		return true;
-	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
-		*ret_again = options->target == GBE_BY_HAND_LAST_GOOD;
-		if (!gbe_damage_grade(session->app, session->observed, source->name, local->message,
-				      &why))
-			gbe_note("%s", why->message);
-	}
-	if (*ret_again)
-		gbe_complain("%s", local->message);
-	return gbe_pass(error, &local);
-}
-
-/* Before the service is stopped: reads the backup and checks that it is sound. */
-static bool
-choose(GbeSession *session, const GbeByHandRestore *options, gint64 *ret_look_usec, char **ret_name,
-       GError **error)
-{
-	bool again;
-
 	for (;;) {
 		const GbeManifest *source;
 		g_autoptr(GError) local = NULL;
+		g_autoptr(GError) why = NULL;
+		bool damaged;
 
-		if (!gbe_source_resolve(session->observed, options, &source, error) ||
-		    !gbe_source_check(session, source, options, error))
+		if (!find_source(session->observed, options, &source, error) ||
+		    !check_restore(session, source, options, true, error))
 			return false;
-		if (validate(session, source, options, ret_look_usec, &again, &local)) {
+		if (options->force || gbe_restore_validate(session->app, session->observed->store,
+							   source, ret_look_usec, &local)) {
 			*ret_name = g_strdup(source->name);
 			return true;
 		}
-		if (!again)
+		damaged = g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED);
+		if (damaged && !gbe_damage_grade(session->app, session->observed, source->name,
+						 local->message, &why))
+			gbe_note("%s", why->message);
+		if (!damaged || options->target != GBE_BY_HAND_LAST_GOOD)
 			return gbe_pass(error, &local);
+		gbe_complain("%s", local->message);
 	}
 }
 
@@ -183,8 +395,8 @@ follow_settings(GbeSession *session, bool look_again, GError **error)
 }
 
 static bool
-restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestore *options,
-	GbeByHandResult *result, GError **error)
+restore_now(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestore *options,
+	    GbeByHandResult *result, GError **error)
 {
 	const GbeRequest *request = &session->observed->facts->request;
 	bool waited = request->kind != GBE_REQUEST_NONE && !request->from_cmdline;
@@ -196,22 +408,24 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	if (session->observed->facts->store == GBE_NO)
 		return gbe_observed_no_store(session->observed, error);
 	if (options->keep_existing != NULL &&
-	    !gbe_displaced_check_place(session->app, session->observed, options->keep_existing,
-				       error))
+	    !check_kept_place(session->app, session->observed, options->keep_existing, error))
 		return false;
 	/* An earlier restore may have been cut before this. */
 	if (!options->dry_run && !follow_settings(session, false, error))
 		return false;
 	/* Without --stop, a running etcd is in the way, whatever the backup is. */
-	if ((!options->stop && !options->dry_run && !gbe_session_quiesce(session, how, error)) ||
-	    !choose(session, options, &look_usec, &name, error) ||
-	    !gbe_session_quiesce(session, how, error))
+	if (!options->stop && !options->dry_run && !gbe_session_quiesce(session, how, error))
+		return false;
+	if (!choose_source(session, options, &look_usec, &name, error))
+		return false;
+	if (!gbe_session_quiesce(session, how, error))
 		return false;
 	/* The observation may be a new one by now, and data that etcd had open can be looked into. */
 	gbe_observe_inside(session->observed);
 	if (!gbe_session_find(session->observed, name, &source, error) ||
-	    !gbe_source_check(session, source, options, error) ||
-	    !swap(session, source, options, look_usec, result, error))
+	    !check_restore(session, source, options, true, error))
+		return false;
+	if (!put_in_place(session, source, options, look_usec, result, error))
 		return false;
 	result->dry_run = options->dry_run;
 	if (options->dry_run)
@@ -219,7 +433,7 @@ restore(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestor
 	gbe_session_did(session, "backup %s is restored", result->name);
 	if (waited)
 		gbe_complain("the request for the next boot (restore --next-boot) is cancelled");
-	emit(session, result);
+	emit_event(session, result);
 	return follow_settings(session, true, error) ||
 	       gbe_prefix(error, "its settings are not back");
 }
@@ -242,7 +456,7 @@ gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResul
 		return false;
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
-	ok = restore(&session, &how, options, &result, error);
+	ok = restore_now(&session, &how, options, &result, error);
 	result.service_restarted = session.service.unit != NULL;
 	if (!gbe_session_finish(&session, ok, error))
 		return false;
@@ -252,7 +466,7 @@ gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResul
 }
 
 static bool
-set_aside(GbeSession *session, bool discard, GbeBackupRef *ret_backup, GError **error)
+set_data_aside(GbeSession *session, bool discard, GbeBackupRef *ret_backup, GError **error)
 {
 	const GbeRestoreOptions how = {.rule = "by-hand", .force = true};
 	const GbeTakeOver *owner = session->observed->facts->owner;
@@ -272,9 +486,9 @@ set_aside(GbeSession *session, bool discard, GbeBackupRef *ret_backup, GError **
 	displace->manifest->discard = discard;
 	gbe_backup_ref_set(ret_backup, plan->take_over->found);
 	result.displaced = displace->name;
-	if (!run(session, plan, NULL, &how, &result.timing, error))
+	if (!run_restore(session, plan, NULL, &how, &result.timing, error))
 		return false;
-	emit(session, &result);
+	emit_event(session, &result);
 	return true;
 }
 
@@ -289,7 +503,7 @@ gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard, GbeBacku
 		return false;
 	return gbe_session_finish(&session,
 				  gbe_session_quiesce(&session, &how, error) &&
-				      set_aside(&session, discard, ret_backup, error),
+				      set_data_aside(&session, discard, ret_backup, error),
 				  error);
 }
 
@@ -322,7 +536,8 @@ gbe_by_hand_follow_settings(GbeApp *app, GError **error)
 }
 
 static bool
-request(GbeSession *session, const GbeByHandRestore *options, char **ret_name, GError **error)
+request_restore(GbeSession *session, const GbeByHandRestore *options, char **ret_name,
+		GError **error)
 {
 	static const GbeRequestKind kinds[] = {
 	    [GBE_BY_HAND_NAMED] = GBE_REQUEST_RESTORE,
@@ -340,8 +555,8 @@ request(GbeSession *session, const GbeByHandRestore *options, char **ret_name, G
 				 "which run this is cannot be told (%s), so neither when the next "
 				 "one begins",
 				 facts->run_why != NULL ? facts->run_why : "unknown");
-	if (!gbe_source_resolve(session->observed, options, &source, error) ||
-	    !gbe_source_check_itself(session, source, options, error))
+	if (!find_source(session->observed, options, &source, error) ||
+	    !check_restore(session, source, options, false, error))
 		return false;
 	gbe_view_live(facts, &view);
 	if (view.voters > 1 && !options->force)
@@ -367,7 +582,8 @@ gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_nam
 	if (options->target == GBE_BY_HAND_NAMED && !gbe_backup_name_check(options->name, error))
 		return false;
 	return gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(&session, request(&session, options, ret_name, error), error);
+	       gbe_session_finish(&session, request_restore(&session, options, ret_name, error),
+				  error);
 }
 
 bool

@@ -20,7 +20,7 @@ check_names(char *const *names, GError **error)
 }
 
 static bool
-pin(GbeSession *session, char *const *names, bool pinned, bool dry_run, GError **error)
+pin_backups(GbeSession *session, char *const *names, bool pinned, bool dry_run, GError **error)
 {
 	const GbeManifest *manifest;
 
@@ -50,12 +50,13 @@ gbe_by_hand_pin(GbeApp *app, char *const *names, bool pinned, bool dry_run, GErr
 	GbeSession session;
 
 	return check_names(names, error) && gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(&session, pin(&session, names, pinned, dry_run, error), error);
+	       gbe_session_finish(&session, pin_backups(&session, names, pinned, dry_run, error),
+				  error);
 }
 
 /* True: an update on trial would have nothing to go back to. */
 static bool
-is_needed(const GbeFacts *facts, const char *name)
+is_trials_base(const GbeFacts *facts, const char *name)
 {
 	const GbeTakeOver *owner = facts->owner;
 	GbeView view;
@@ -72,18 +73,6 @@ is_needed(const GbeFacts *facts, const char *name)
 			return true;
 	}
 	return false;
-}
-
-/* Backups that may be as valid, but could not be read. */
-static char *
-name_unread(const GbeObserved *observed)
-{
-	const GPtrArray *damaged = observed->damaged;
-
-	return damaged == NULL || damaged->len == 0
-		   ? g_strdup("")
-		   : g_strdup_printf(" (the manifest of %s cannot be read)",
-				     (const char *)damaged->pdata[0]);
 }
 
 static bool
@@ -103,33 +92,24 @@ check_removal(const GbeObserved *observed, const char *name, bool force, GError 
 				 "backup %s is pinned; `greenboot-etcd unpin %s` first, or --force",
 				 name, name);
 	if (gbe_retention_is_last_valid(observed->facts, name, &of)) {
-		g_autofree char *unread = name_unread(observed);
+		/* Backups that may be as valid, but could not be read. */
+		const char *unread = observed->damaged != NULL && observed->damaged->len > 0
+					 ? observed->damaged->pdata[0]
+					 : NULL;
 
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "backup %s is the last valid one %s%s; make another one first, or "
-				 "--force",
-				 name, of, unread);
+				 "backup %s is the last valid one %s%s%s%s; make another one "
+				 "first, or --force",
+				 name, of, unread != NULL ? " (the manifest of " : "",
+				 unread != NULL ? unread : "",
+				 unread != NULL ? " cannot be read)" : "");
 	}
-	if (is_needed(observed->facts, name))
+	if (is_trials_base(observed->facts, name))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "backup %s is what an update on trial goes back to; wait until it "
 				 "is green, or --force",
 				 name);
 	return true;
-}
-
-/* A removed backup no longer counts when the next name is checked. */
-static void
-forget(GbeFacts *facts, const char *name)
-{
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (g_str_equal(backup->name, name)) {
-			g_ptr_array_remove_index(facts->backups, i);
-			return;
-		}
-	}
 }
 
 static bool
@@ -155,20 +135,21 @@ check_removals(GbeSession *session, char *const *names, bool force, GError **err
 	GPtrArray *own = facts->backups;
 	bool fine = true;
 
-	/* A copy of the store's list, so that two names together are not the last two valid backups. */
+	/* A copy of the store's list without what was checked, so that two names together are not the last two valid
+	 * backups. */
 	g_ptr_array_set_free_func(all, NULL);
 	facts->backups = all;
 	for (guint i = 0; names[i] != NULL && fine; i++) {
 		fine = check_removal(session->observed, names[i], force, error);
 		if (fine)
-			forget(facts, names[i]);
+			g_ptr_array_remove(all, (gpointer)gbe_facts_backup(facts, names[i]));
 	}
 	facts->backups = own;
 	return fine;
 }
 
 static bool
-delete_all(GbeSession *session, char *const *names, bool force, bool dry_run, GError **error)
+delete_backups(GbeSession *session, char *const *names, bool force, bool dry_run, GError **error)
 {
 	if (!check_removals(session, names, force, error))
 		return false;
@@ -192,12 +173,12 @@ gbe_by_hand_delete(GbeApp *app, char *const *names, bool force, bool dry_run, GE
 	GbeSession session;
 
 	return check_names(names, error) && gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(&session, delete_all(&session, names, force, dry_run, error),
+	       gbe_session_finish(&session, delete_backups(&session, names, force, dry_run, error),
 				  error);
 }
 
 static bool
-discard(GbeSession *session, const char *name, const char *restored, GError **error)
+discard_backup(GbeSession *session, const char *name, const char *restored, GError **error)
 {
 	char *names[] = {(char *)name, NULL};
 	const GbeManifest *manifest;
@@ -221,7 +202,7 @@ gbe_by_hand_discard(GbeApp *app, const char *name, const char *restored, GError 
 	GbeSession session;
 
 	return gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(&session, discard(&session, name, restored, error), error);
+	       gbe_session_finish(&session, discard_backup(&session, name, restored, error), error);
 }
 
 void
@@ -232,18 +213,6 @@ gbe_by_hand_removal_free(gpointer data)
 	g_free(removal->name);
 	g_free(removal->reason);
 	g_free(removal);
-}
-
-static const char *
-why_unlisted(const GbeObserved *observed)
-{
-	const char *why = observed->deployments->list_why;
-
-	if (observed->facts->ostree != GBE_YES)
-		return "not an ostree system";
-	if (why == NULL)
-		why = observed->facts->booted_why;
-	return why != NULL ? why : "the booted one is not in ostree's list: is /boot mounted?";
 }
 
 typedef struct {
@@ -267,16 +236,25 @@ note_removal(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answ
 }
 
 static bool
-prune(GbeSession *session, bool dry_run, GPtrArray *removed, GError **error)
+prune_backups(GbeSession *session, bool dry_run, GPtrArray *removed, GError **error)
 {
 	const GbeFacts *facts = session->observed->facts;
 	Prune how = {dry_run, removed};
 
-	if (!gbe_facts_know_listed(facts))
+	if (!gbe_facts_know_listed(facts)) {
+		const char *why = "not an ostree system";
+
+		if (facts->ostree == GBE_YES)
+			why = session->observed->deployments->list_why != NULL
+				  ? session->observed->deployments->list_why
+			      : facts->booted_why != NULL
+				  ? facts->booted_why
+				  : "the booted one is not in ostree's list: is /boot mounted?";
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "ostree's deployments are not known (%s), so nothing is pruned; "
 				 "`greenboot-etcd delete` removes by name",
-				 why_unlisted(session->observed));
+				 why);
+	}
 	if (facts->store == GBE_NO)
 		return gbe_observed_no_store(session->observed, error);
 	if (facts->unread != NULL)
@@ -301,7 +279,7 @@ gbe_by_hand_prune(GbeApp *app, bool dry_run, GPtrArray **ret_removed, GError **e
 	GbeSession session;
 
 	if (!gbe_session_begin(app, &how, &session, error) ||
-	    !gbe_session_finish(&session, prune(&session, dry_run, removed, error), error))
+	    !gbe_session_finish(&session, prune_backups(&session, dry_run, removed, error), error))
 		return false;
 	*ret_removed = g_steal_pointer(&removed);
 	return true;

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include "app/backup/maintenance.h"
 #include "app/certs/archive.h"
 #include "app/device/service.h"
 #include "app/upkeep/live-etcd.h"

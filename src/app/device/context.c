@@ -4,26 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/config/lists.h"
 #include "core/record/keyed.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"
+#include "fs/probe.h"
 #include "fs/reserve.h"
+#include "sys/deployment/booted.h"
 
-/* Refuses a --root that another user could exchange, itself or a directory above it: the program would then work
- * elsewhere. */
-static bool
-check_root(const GbeApp *app, GError **error)
-{
-	g_autofree char *absolute = g_canonicalize_filename(app->root_path, NULL);
-	g_autofree char *below = g_build_filename(absolute, "etc", NULL);
-	gbe_autofd int fd = -1;
-
-	return !app->below_root ||
-	       (gbe_open_root("/", &fd, error) && gbe_check_parents(fd, below, error)) ||
-	       gbe_prefix(error, "--root");
-}
+#define MAINTENANCE_WAIT_MS 1000
 
 bool
 gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **error)
@@ -42,8 +33,16 @@ gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **er
 		(void)gbe_prefix(error, "--root");
 		return gbe_rethrow(error, GBE_ERROR_USAGE);
 	}
-	if (!check_root(app, error))
-		return false;
+	/* Refuses a --root that another user could exchange, itself or a directory above it: the program would then
+	 * work elsewhere. */
+	if (app->below_root) {
+		g_autofree char *absolute = g_canonicalize_filename(app->root_path, NULL);
+		g_autofree char *below = g_build_filename(absolute, "etc", NULL);
+		gbe_autofd int fd = -1;
+
+		if (!gbe_open_root("/", &fd, error) || !gbe_check_parents(fd, below, error))
+			return gbe_prefix(error, "--root");
+	}
 	/* An image below --root was never booted and has no command line; that is no error. */
 	if (!gbe_cmdline_read(app->root_fd, &app->cmdline, &local) &&
 	    !(app->below_root && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)))
@@ -140,11 +139,52 @@ gbe_app_unlock(GbeApp *app)
 }
 
 bool
+gbe_maintenance_lock(GbeApp *app, const char *operation, GbeLock **ret_lock, GError **error)
+{
+	gbe_autofd int run_fd = -1;
+	g_autoptr(GError) local = NULL;
+
+	if (gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &local) &&
+	    gbe_lock_acquire_at(run_fd, GBE_MAINTENANCE_LOCK, operation, MAINTENANCE_WAIT_MS,
+				ret_lock, &local))
+		return true;
+	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY) && geteuid() != 0) {
+		*ret_lock = NULL;
+		return true;
+	}
+	return gbe_pass(error, &local);
+}
+
+bool
 gbe_app_progress(guint64 bytes, gpointer data)
 {
 	GbeApp *app = data;
 
 	if (app->progress != NULL)
 		app->progress(bytes, app->progress_data);
+	return true;
+}
+
+bool
+gbe_booted_from_cmdline(GbeApp *app, GbeDeployment *ret_booted, GError **error)
+{
+	const char *sysroot =
+	    gbe_is_in_root(app->root_fd, "/sysroot/ostree") == GBE_YES ? "/sysroot" : "/";
+	g_auto(GbeDeployDir) dir = {NULL};
+	g_autofree char *path = NULL;
+	gbe_autofd int sysroot_fd = -1;
+	gbe_autofd int deployment_fd = -1;
+
+	if (app->cmdline.ostree == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "there is no ostree= on the kernel command line");
+	if (!gbe_open_in_root(app->root_fd, sysroot, O_RDONLY | O_DIRECTORY, &sysroot_fd, error) ||
+	    !gbe_booted_resolve(sysroot_fd, app->cmdline.ostree, &dir, error))
+		return false;
+	path = gbe_deploy_dir_path(&dir);
+	if (!gbe_open_in_root(sysroot_fd, path, O_RDONLY | O_DIRECTORY, &deployment_fd, error))
+		return false;
+	ret_booted->id = gbe_deployment_id_format(dir.stateroot, dir.checksum, dir.serial);
+	ret_booted->handle = gbe_tree_identity(deployment_fd);
 	return true;
 }

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/error.h"
 #include "core/config/config.h"
+#include "core/deployment.h"
 #include "fs/lock.h"
 #include "sys/deployment/run.h"
 
@@ -21,6 +22,8 @@
 /* This directory lies at the root of the data's file system when the state directory is on another file system. */
 #define GBE_HIDDEN_DIR ".greenboot-etcd"
 #define GBE_LOCK_NAME "lock"
+/* In GBE_RUN_DIR; the kernel drops the lock when its holder ends. */
+#define GBE_MAINTENANCE_LOCK "maintenance"
 /* A file in the state directory (fs/reserve.h). */
 #define GBE_RESERVE_NAME "reserve"
 
@@ -71,5 +74,19 @@ bool gbe_app_open_pki(GbeApp *app, bool make, int *ret_fd, GError **error) GBE_C
  * so that the work under the lock can be recorded; unlocking takes the reserve again. */
 bool gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error) GBE_CHECKED;
 void gbe_app_unlock(GbeApp *app);
+/*
+ * A lock for streaming etcd's database, cloning its files while it runs, or defragmenting it. Two of these at the
+ * same time stop every write for as long as the slower one takes (reference etcd.md, section 8). This is not the
+ * program's lock: greenboot's verdict and a shutdown wait for that one, and must not wait for this one.
+ *
+ * GBE_ERROR_BUSY names the holder. *ret_lock is NULL when the caller is not root and cannot take the lock: the
+ * caller then relies on what etcd itself says of a defragmentation.
+ */
+bool gbe_maintenance_lock(GbeApp *app, const char *operation, GbeLock **ret_lock,
+			  GError **error) GBE_CHECKED;
 /* Reports that bytes moved; fits the callbacks of src/fs. @data is the GbeApp. Always true. */
 bool gbe_app_progress(guint64 bytes, gpointer data);
+/* Finds the booted deployment from files alone, without libostree: for a program that must stay small, or must
+ * work where libostree does not. Follows ostree= of the kernel command line. After a soft reboot, ostree= still names
+ * the deployment before it; the caller has to know that. GBE_ERROR_CANNOT_TELL without ostree=. */
+bool gbe_booted_from_cmdline(GbeApp *app, GbeDeployment *ret_booted, GError **error) GBE_CHECKED;

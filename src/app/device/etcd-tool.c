@@ -13,7 +13,7 @@
 
 /* The version that `etcdctl version` prints; unknown when it prints none. */
 static GbeVersion
-version_of(GbeApp *app, int fd)
+version_of_etcdctl(GbeApp *app, int fd)
 {
 	static const char label[] = "etcdctl version: ";
 	const char *const argv[] = {"etcdctl", "version", NULL};
@@ -23,27 +23,13 @@ version_of(GbeApp *app, int fd)
 	const char *at;
 
 	if (!gbe_child_start(fd, argv, app->root_fd, &child, NULL) ||
-	    !gbe_etcd_tool_wait(&child, VERSION_SECONDS, NULL, NULL, NULL) ||
+	    !gbe_etcd_tool_wait(&child, VERSION_SECONDS, NULL) ||
 	    pread(child.out_fd, text, sizeof text - 1, 0) < 0)
 		return gbe_version_parse(NULL);
 	at = strstr(text, label);
 	if (at != NULL)
 		version = g_strndup(at + strlen(label), strcspn(at + strlen(label), " \r\n"));
 	return gbe_version_parse(version);
-}
-
-/* Since 3.6, etcdctl only talks to a running etcd; etcdutl works on files. */
-static bool
-check_etcdctl(GbeApp *app, const char *dir, const char *for_what, int fd, GError **error)
-{
-	GbeVersion version = version_of(app, fd);
-
-	if (!version.known || version.major < 3 || (version.major == 3 && version.minor < 6))
-		return true;
-	return gbe_throw(error, GBE_ERROR_REFUSED,
-			 "etcdutl is not in %s, and the etcdctl there is of etcd %u.%u, where "
-			 "etcdutl is what %s: install it",
-			 dir, version.major, version.minor, for_what);
 }
 
 bool
@@ -59,9 +45,18 @@ gbe_etcd_tool_open(GbeApp *app, const char *for_what, const char **ret_tool, int
 		gbe_autofd int fd = -1;
 
 		if (gbe_open_in_root(app->root_fd, path, O_RDONLY, &fd, &local)) {
-			if (g_str_equal(tools[i], "etcdctl") &&
-			    !check_etcdctl(app, dir, for_what, fd, error))
-				return false;
+			GbeVersion version = g_str_equal(tools[i], "etcdctl")
+						 ? version_of_etcdctl(app, fd)
+						 : (GbeVersion){0};
+
+			/* Since 3.6, etcdctl only talks to a running etcd; etcdutl works on files. */
+			if (version.known &&
+			    (version.major > 3 || (version.major == 3 && version.minor >= 6)))
+				return gbe_throw(error, GBE_ERROR_REFUSED,
+						 "etcdutl is not in %s, and the etcdctl there is "
+						 "of etcd %u.%u, where etcdutl is what %s: install "
+						 "it",
+						 dir, version.major, version.minor, for_what);
 			*ret_fd = gbe_steal_fd(&fd);
 			*ret_tool = tools[i];
 			return true;
@@ -76,9 +71,7 @@ gbe_etcd_tool_open(GbeApp *app, const char *for_what, const char **ret_tool, int
 }
 
 bool
-gbe_etcd_tool_wait(GbeChild *child, guint64 seconds,
-		   bool (*progress)(guint64 done, guint64 total, gpointer data), gpointer data,
-		   GError **error)
+gbe_etcd_tool_wait(GbeChild *child, guint64 seconds, GError **error)
 {
 	gint64 deadline = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
 
@@ -92,8 +85,6 @@ gbe_etcd_tool_wait(GbeChild *child, guint64 seconds,
 					 "%s has not ended within %" G_GUINT64_FORMAT
 					 " s (--timeout)",
 					 child->name, seconds);
-		if (progress != NULL && !progress(0, 0, data))
-			return gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
 		g_usleep(POLL_USEC);
 	}
 }

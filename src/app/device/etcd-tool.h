@@ -9,8 +9,5 @@
  * snapshot". *ret_tool is static. GBE_ERROR_REFUSED: no tool can do this. */
 bool gbe_etcd_tool_open(GbeApp *app, const char *for_what, const char **ret_tool, int *ret_fd,
 			GError **error) GBE_CHECKED;
-/* Waits until @child has ended. GBE_ERROR_FAILED after @seconds, or when @progress (may be NULL) returns false;
- * the caller then ends the child. */
-bool gbe_etcd_tool_wait(GbeChild *child, guint64 seconds,
-			bool (*progress)(guint64 done, guint64 total, gpointer data), gpointer data,
-			GError **error) GBE_CHECKED;
+/* Waits until @child has ended. GBE_ERROR_FAILED after @seconds; the caller then ends the child. */
+bool gbe_etcd_tool_wait(GbeChild *child, guint64 seconds, GError **error) GBE_CHECKED;

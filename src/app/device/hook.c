@@ -14,43 +14,33 @@ count_verbose(const char *name, const char *value, gpointer data, GError **error
 	return TRUE;
 }
 
-/* GLib would end the program by itself, so --help is handled here. */
-static bool
-parse(GbeHook *hook, GOptionContext *context, gboolean *help, int *argc, char ***argv,
-      GError **error)
+bool
+gbe_hook_parse(GbeHook *hook, const char *program, const char *summary, const GOptionEntry *more,
+	       int *argc, char ***argv, int on_usage, int *ret_status)
 {
+	gboolean help = FALSE;
 	GOptionEntry entries[] = {
 	    {"root", 0, 0, G_OPTION_ARG_FILENAME, &hook->root, "Every path lies below DIR", "DIR"},
 	    {"config", 0, 0, G_OPTION_ARG_FILENAME, &hook->config, "Read this file alone", "FILE"},
 	    {"verbose", 'v', G_OPTION_FLAG_NO_ARG, G_OPTION_ARG_CALLBACK,
 	     (gpointer)(GOptionArgFunc)count_verbose, "Say what is done", NULL},
-	    {"help", 'h', 0, G_OPTION_ARG_NONE, help, "Show this", NULL},
+	    {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this", NULL},
 	    {NULL},
 	};
-
-	g_option_context_set_help_enabled(context, false);
-	g_option_context_add_main_entries(context, entries, NULL);
-	if (!g_option_context_parse(context, argc, argv, error))
-		return false;
-	if (*argc > 1)
-		return gbe_throw(error, GBE_ERROR_USAGE, "what is \"%s\"?", (*argv)[1]);
-	return true;
-}
-
-bool
-gbe_hook_parse(GbeHook *hook, const char *program, const char *summary, const GOptionEntry *more,
-	       int *argc, char ***argv, int on_usage, int *ret_status)
-{
 	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
 	g_autoptr(GError) error = NULL;
-	gboolean help = FALSE;
 
 	verbosity = 0;
 	hook->program = program;
 	g_option_context_set_summary(context, summary);
 	if (more != NULL)
 		g_option_context_add_main_entries(context, more, NULL);
-	if (!parse(hook, context, &help, argc, argv, &error)) {
+	/* GLib's own --help would end the program. */
+	g_option_context_set_help_enabled(context, false);
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (g_option_context_parse(context, argc, argv, &error) && *argc > 1)
+		gbe_throw(&error, GBE_ERROR_USAGE, "what is \"%s\"?", (*argv)[1]);
+	if (error != NULL) {
 		(void)fprintf(stderr, "greenboot-etcd-%s: %s (--help shows the options)\n", program,
 			      error->message);
 		*ret_status = on_usage;

@@ -7,7 +7,7 @@
 #include <sys/statvfs.h>
 
 #include "app/backups/data.h"
-#include "app/state/prerun-done.h"
+#include "app/state/state.h"
 #include "core/json/parse.h"
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "app/backup/maintenance.h"
 #include "app/by-hand/session.h"
 #include "app/rehearse/questions.h"
 #include "app/state/configuration.h"

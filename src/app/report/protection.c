@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/protection.h"
 
-#include "app/backups/quiet.h"
+#include "app/backups/data.h"
 #include "app/report/preflight-checks.h"
 #include "app/report/prerun-unit.h"
 #include "app/report/records.h"
 #include "app/report/status.h"
-#include "app/state/prerun-done.h"
+#include "app/state/state.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
 #include "core/units/dropin.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writes status.json and the MOTD. */
 #include "app/report/status.h"
-#include "app/state/prerun-done.h"
+#include "app/state/state.h"
 #include "base/format.h"
 #include "core/json/parse.h"
 #include "core/shown.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "app/device/booted.h"
+#include "app/device/context.h"
 #include "app/state/configuration.h"
 #include "core/config/lists.h"
 #include "core/unit-name.h"

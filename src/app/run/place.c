@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "app/boot/prerun.h"
-#include "app/state/prerun-done.h"
+#include "app/boot/boot.h"
+#include "app/state/state.h"
 #include "core/json/parse.h"
 #include "sys/systemd/events.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "app/state/prerun-done.h"
+#include "app/state/state.h"
 #include "base/format.h"
 #include "core/json/parse.h"
 #include "sys/systemd/journal.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/snapshot/snapshot.h"
 
-#include "app/backup/maintenance.h"
 #include "app/device/endpoint.h"
 #include "etcd/api/client.h"
 #include "etcd/db/snapshot-file.h"

@@ -22,7 +22,7 @@ typedef struct {
 /* Sets *ret_verification to that of the saved file. GBE_ERROR_BUSY, _NO_SPACE, _VERIFY_FAILED, or why etcd did
  * not deliver it; on failure nothing is left. Does not run during a defragmentation, which would stop every write
  * until the stream ends (etcd.md section 8): neither when etcd reports one, nor when another process has the lock
- * (app/backup/maintenance.h). */
+ * (app/device/context.h). */
 bool gbe_snapshot_save(GbeApp *app, const GbeSnapshotSave *options,
 		       GbeVerification **ret_verification, GError **error) GBE_CHECKED;
 

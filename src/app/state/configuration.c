@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/state/configuration-private.h"
+#include "app/state/configuration.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -11,12 +11,16 @@
 #include "core/json/parse.h"
 #include "fs/list.h"
 #include "fs/open.h"
+#include "sys/child.h"
 #include "sys/installed.h"
 #include "sys/programs.h"
 
 #define BASE_NAME "greenboot-etcd.conf"
 #define DROPIN_DIR "greenboot-etcd.conf.d"
 #define FILE_MAX (1024 * 1024)
+#define ANALYZE "/usr/bin/systemd-analyze"
+#define ANALYZE_USEC (10 * G_USEC_PER_SEC)
+#define ANALYZE_POLL_USEC 2000
 
 static void
 conf_file_free(GbeConfFile *file)
@@ -57,17 +61,6 @@ add_base(GbeApp *app, const char *dir, GPtrArray *files)
 		g_ptr_array_add(files, file);
 }
 
-/* As in systemd, a link to /dev/null masks the file of that name. Below --root there may be no /dev, so the link
- * is read and not followed. */
-static bool
-is_mask(int dir_fd, const char *name)
-{
-	char target[sizeof("/dev/null")];
-	ssize_t len = readlinkat(dir_fd, name, target, sizeof(target));
-
-	return len == (ssize_t)strlen("/dev/null") && memcmp(target, "/dev/null", (gsize)len) == 0;
-}
-
 /* @chosen: name -> path, or "" for a masked one. */
 static bool
 list_dropins(GbeApp *app, const char *dir, GHashTable *chosen, GError **error)
@@ -81,18 +74,21 @@ list_dropins(GbeApp *app, const char *dir, GHashTable *chosen, GError **error)
 	if (!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, &local))
 		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	list = gbe_list_open_at(fd, path);
-	while ((name = gbe_list_next(&list)) != NULL)
-		if (name[0] != '.' && g_str_has_suffix(name, ".conf"))
-			g_hash_table_replace(
-			    chosen, g_strdup(name),
-			    is_mask(fd, name) ? g_strdup("") : g_build_filename(path, name, NULL));
-	return gbe_list_end(&list, error);
-}
+	while ((name = gbe_list_next(&list)) != NULL) {
+		char target[sizeof("/dev/null")] = "";
+		bool masks;
 
-static int
-compare_names(gconstpointer a, gconstpointer b)
-{
-	return strcmp(a, b);
+		if (name[0] == '.' || !g_str_has_suffix(name, ".conf"))
+			continue;
+		/* As in systemd, a link to /dev/null masks the file of that name. Below --root there may be no /dev,
+		 * so the link is read and not followed. A longer link is cut, and then is another one. */
+		masks =
+		    readlinkat(fd, name, target, sizeof(target)) == (ssize_t)strlen("/dev/null") &&
+		    memcmp(target, "/dev/null", strlen("/dev/null")) == 0;
+		g_hash_table_replace(chosen, g_strdup(name),
+				     masks ? g_strdup("") : g_build_filename(path, name, NULL));
+	}
+	return gbe_list_end(&list, error);
 }
 
 /* @usr: the same as @app, or with another root for what lies in /usr. */
@@ -115,7 +111,7 @@ add_dropins(GbeApp *app, GbeApp *usr, gsize n_dirs, GPtrArray *files)
 		unreadable->path = g_build_filename(dirs[i], DROPIN_DIR, NULL);
 		g_ptr_array_add(files, unreadable);
 	}
-	names = g_list_sort(g_hash_table_get_keys(chosen), compare_names);
+	names = g_list_sort(g_hash_table_get_keys(chosen), (GCompareFunc)strcmp);
 	for (GList *at = names; at != NULL; at = at->next) {
 		const char *path = g_hash_table_lookup(chosen, at->data);
 
@@ -172,20 +168,6 @@ detect(GbeApp *app, GbeConfig *config, bool strict, GError **error)
 	return true;
 }
 
-/* Settings that cannot be read are those of a member all the same. */
-static void
-detect_cluster(GbeApp *app, GbeConfig *config)
-{
-	g_autofree char *settings = NULL;
-	gsize size = 0;
-
-	if (gbe_is_in_root(app->root_fd, GBE_CLUSTER_ENV) != GBE_YES)
-		return;
-	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, FILE_MAX, &settings, &size, NULL))
-		settings = g_strdup("");
-	gbe_config_detect_cluster(config, settings);
-}
-
 /* Merges all files or none, and below them what is detected. *ret_culprit (may be NULL) is the file at fault, or -1
  * when only the combination of files is; *ret_bad_key (may be NULL) as in gbe_config_merge(). */
 static bool
@@ -193,6 +175,8 @@ merge_files(GbeApp *app, GPtrArray *files, bool strict, GbeConfig **ret_config, 
 	    char **ret_bad_key, GError **error)
 {
 	g_autoptr(GbeConfig) config = gbe_config_new();
+	g_autofree char *settings = NULL;
+	gsize size = 0;
 
 	for (guint i = 0; i < files->len; i++) {
 		GbeConfFile *file = files->pdata[i];
@@ -211,7 +195,13 @@ merge_files(GbeApp *app, GPtrArray *files, bool strict, GbeConfig **ret_config, 
 		*ret_culprit = -1;
 	if (!detect(app, config, strict, error))
 		return false;
-	detect_cluster(app, config);
+	/* Unreadable settings also are those of a member. */
+	if (gbe_is_in_root(app->root_fd, GBE_CLUSTER_ENV) == GBE_YES) {
+		if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, FILE_MAX, &settings, &size,
+				      NULL))
+			settings = g_strdup("");
+		gbe_config_detect_cluster(config, settings);
+	}
 	if (gbe_is_in_root(app->root_fd, GBE_PKI_LIVE) == GBE_YES)
 		gbe_config_detect_pki(config);
 	if (!gbe_config_check(config, error))
@@ -221,7 +211,7 @@ merge_files(GbeApp *app, GPtrArray *files, bool strict, GbeConfig **ret_config, 
 }
 
 static void
-use(GbeApp *app, GbeConfig *config)
+use_config(GbeApp *app, GbeConfig *config)
 {
 	/* Only greenboot-etcd-cluster gets a member's data from the others, and lets a locked update go. */
 	if (gbe_program_find("cluster", NULL) == GBE_NO)
@@ -239,7 +229,7 @@ gbe_configuration_load(GbeApp *app, bool strict, GError **error)
 
 	if (!merge_files(app, files, strict, &config, NULL, NULL, error))
 		return false;
-	use(app, config);
+	use_config(app, config);
 	return true;
 }
 
@@ -317,43 +307,32 @@ merge_without_faults(GbeApp *app, GPtrArray *files)
 	}
 }
 
-static char *
-join_warnings(const GbeConfig *config)
-{
-	GString *text = NULL;
-
-	for (guint i = 0; config->warnings != NULL && i < config->warnings->len; i++) {
-		if (text == NULL)
-			text = g_string_new(NULL);
-		else
-			g_string_append(text, "; ");
-		g_string_append(text, config->warnings->pdata[i]);
-	}
-	return text != NULL ? g_string_free(text, false) : NULL;
-}
-
 bool
 gbe_configuration_choose_from(GbeApp *app, const char *deployment, GPtrArray *files,
 			      char **ret_complaint)
 {
 	g_autoptr(GPtrArray) remembered = NULL;
+	g_autoptr(GString) warnings = g_string_new(NULL);
 	g_autoptr(GError) error = NULL;
 	GbeConfig *config = NULL;
 
 	if (merge_files(app, files, false, &config, NULL, NULL, &error)) {
-		use(app, config);
-		*ret_complaint = join_warnings(config);
+		use_config(app, config);
+		for (guint i = 0; config->warnings != NULL && i < config->warnings->len; i++)
+			g_string_append_printf(warnings, "%s%s", i > 0 ? "; " : "",
+					       (const char *)config->warnings->pdata[i]);
+		*ret_complaint = warnings->len > 0 ? g_strdup(warnings->str) : NULL;
 		return true;
 	}
 	remembered = read_remembered(app, deployment);
 	if (remembered != NULL && merge_files(app, remembered, false, &config, NULL, NULL, NULL)) {
-		use(app, config);
+		use_config(app, config);
 		*ret_complaint = g_strdup_printf(
 		    "%s; the last configuration that worked under this deployment is used",
 		    error->message);
 		return false;
 	}
-	use(app, merge_without_faults(app, files));
+	use_config(app, merge_without_faults(app, files));
 	*ret_complaint = g_strdup_printf(
 	    "%s; the configuration is used without what is wrong in it", error->message);
 	return false;
@@ -365,4 +344,48 @@ gbe_configuration_choose(GbeApp *app, const char *deployment, char **ret_complai
 	g_autoptr(GPtrArray) files = gbe_configuration_files(app);
 
 	(void)gbe_configuration_choose_from(app, deployment, files, ret_complaint);
+}
+
+static bool
+check_calendar(const GbeApp *app, const char *group, const char *key, const char *schedule,
+	       GError **error)
+{
+	const char *const argv[] = {"systemd-analyze", "calendar", "--", schedule, NULL};
+	gint64 deadline = g_get_monotonic_time() + ANALYZE_USEC;
+	g_auto(GbeChild) child = {0};
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int fd = open(ANALYZE, O_RDONLY | O_CLOEXEC);
+	bool running = true;
+
+	if (fd < 0 || !gbe_child_start(fd, argv, app->root_fd, &child, NULL))
+		return true;
+	while (running && g_get_monotonic_time() < deadline) {
+		g_usleep(ANALYZE_POLL_USEC);
+		if (!gbe_child_poll(&child, &running, &local))
+			return gbe_config_refuse(app->config, group, key, local->message, error);
+	}
+	return true;
+}
+
+bool
+gbe_schedule_check(const GbeApp *app, GError **error)
+{
+	const struct {
+		const char *group, *key, *schedule;
+	} schedules[] = {{"backup", "schedule", app->config->backup.schedule},
+			 {"store", "schedule", app->config->store.schedule},
+			 {"store", "prove", app->config->store.prove}};
+
+	for (gsize i = 0; !app->below_root && i < G_N_ELEMENTS(schedules); i++) {
+		g_autofree char *origin =
+		    g_strconcat(schedules[i].group, ".", schedules[i].key, NULL);
+
+		/* A default is right. */
+		if (schedules[i].schedule != NULL &&
+		    g_hash_table_contains(app->config->origins, origin) &&
+		    !check_calendar(app, schedules[i].group, schedules[i].key,
+				    schedules[i].schedule, error))
+			return false;
+	}
+	return true;
 }

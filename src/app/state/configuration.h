@@ -24,3 +24,24 @@ void gbe_configuration_choose(GbeApp *app, const char *deployment, char **ret_co
 /* The configuration that a deployment will have: the files of its own /usr, and those of today's /etc. */
 bool gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config,
 			       GError **error) GBE_CHECKED;
+/* Checks that each schedule of the loaded configuration is a calendar event: asks systemd-analyze.
+ * GBE_ERROR_INVALID_CONFIG has systemd's own words. True without systemd-analyze, without a schedule, and below
+ * --root, where another systemd will read the schedule. */
+bool gbe_schedule_check(const GbeApp *app, GError **error) GBE_CHECKED;
+
+/* The rest is shared by configuration.c and configuration-remember.c. */
+
+/* One file as it was found. Either ->text or ->error is set. */
+typedef struct {
+	char *path;
+	char *text;
+	gsize size;
+	GError *error;
+	GHashTable *skip; /* the faulty keys; a later file may have them right */
+} GbeConfFile;
+
+/* In the order in which they are merged; owned by the caller. */
+GPtrArray *gbe_configuration_files(GbeApp *app);
+/* True when the files are used as they lie on the disk. */
+bool gbe_configuration_choose_from(GbeApp *app, const char *deployment, GPtrArray *files,
+				   char **ret_complaint);

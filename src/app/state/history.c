@@ -62,35 +62,28 @@ gbe_history_read(GbeApp *app, const char *store, GbeOffsite *ret_offsite)
 		gbe_note("%s", local->message);
 }
 
-static bool
-change_record(GbeApp *app, const char *store, GbeHistoryChange change, gpointer data,
-	      GError **error)
-{
-	g_autoptr(JsonObject) object = NULL;
-	g_auto(GbeOffsite) offsite = {0};
-	JsonObject *stores;
-
-	if (!gbe_state_read(app, GBE_STATE_STORES, true, &object, error))
-		return false;
-	if (object == NULL)
-		object = json_object_new();
-	read_record(object, store, &offsite);
-	change(&offsite, data);
-	stores = gbe_json_open_object(object, STORES);
-	gbe_offsite_print(&offsite, gbe_json_open_object(stores, store));
-	if (offsite.newest != NULL)
-		gbe_json_set_string(gbe_json_open_object(object, NEWEST), store, offsite.newest);
-	return gbe_state_write(app, GBE_STATE_STORES, object, error);
-}
-
 /* The record is written under the lock: the next holder of the lock sweeps a half-written file. */
 void
 gbe_history_change(GbeApp *app, const char *store, GbeHistoryChange change, gpointer data)
 {
+	g_autoptr(JsonObject) object = NULL;
+	g_auto(GbeOffsite) offsite = {0};
 	g_autoptr(GError) error = NULL;
+	JsonObject *stores;
 
 	if (gbe_app_lock(app, "store", LOCK_WAIT_MS, &error)) {
-		(void)!change_record(app, store, change, data, &error);
+		if (gbe_state_read(app, GBE_STATE_STORES, true, &object, &error)) {
+			if (object == NULL)
+				object = json_object_new();
+			read_record(object, store, &offsite);
+			change(&offsite, data);
+			stores = gbe_json_open_object(object, STORES);
+			gbe_offsite_print(&offsite, gbe_json_open_object(stores, store));
+			if (offsite.newest != NULL)
+				gbe_json_set_string(gbe_json_open_object(object, NEWEST), store,
+						    offsite.newest);
+			(void)!gbe_state_write(app, GBE_STATE_STORES, object, &error);
+		}
 		gbe_app_unlock(app);
 	}
 	if (error != NULL)
@@ -172,29 +165,9 @@ waiting_free(gpointer waiting)
 }
 
 static int
-by_name(gconstpointer a, gconstpointer b)
+compare_waiting(gconstpointer a, gconstpointer b)
 {
-	const GbeWaiting *x = *(GbeWaiting *const *)a, *y = *(GbeWaiting *const *)b;
-
-	return strcmp(x->name, y->name);
-}
-
-/* A record that cannot be read tells nothing. */
-static GbeWaiting *
-read_waiting(int queue_fd, const char *name)
-{
-	g_autofree char *path = g_build_filename(name, GBE_QUEUE_RECORD, NULL);
-	g_autoptr(JsonObject) record = NULL;
-	g_autofree char *bytes = NULL;
-	GbeWaiting *waiting = g_new0(GbeWaiting, 1);
-	gsize size = 0;
-
-	gbe_fields_init(waiting_fields, waiting);
-	waiting->name = g_strdup(name);
-	if (gbe_read_file_at(queue_fd, path, GBE_JSON_MAX_SIZE, &bytes, &size, NULL) &&
-	    gbe_json_parse_object(bytes, size, path, &record, NULL))
-		gbe_fields_read_known(waiting_fields, record, waiting);
-	return waiting;
+	return strcmp((*(GbeWaiting *const *)a)->name, (*(GbeWaiting *const *)b)->name);
 }
 
 GPtrArray *
@@ -211,10 +184,23 @@ gbe_history_waiting(GbeApp *app)
 	list = gbe_list_open_at(fd, GBE_STATE_QUEUE);
 	while ((name = gbe_list_next(&list)) != NULL) {
 		g_autofree char *meta = g_build_filename(name, GBE_SNAPSHOT_META, NULL);
+		g_autofree char *path = g_build_filename(name, GBE_QUEUE_RECORD, NULL);
+		g_autoptr(JsonObject) record = NULL;
+		g_autofree char *bytes = NULL;
+		GbeWaiting *waiting;
+		gsize size = 0;
 
-		if (gbe_snapshot_name_parse(name, NULL) && faccessat(fd, meta, F_OK, 0) == 0)
-			g_ptr_array_add(all, read_waiting(fd, name));
+		if (!gbe_snapshot_name_parse(name, NULL) || faccessat(fd, meta, F_OK, 0) != 0)
+			continue;
+		waiting = g_new0(GbeWaiting, 1);
+		gbe_fields_init(waiting_fields, waiting);
+		waiting->name = g_strdup(name);
+		/* An unreadable record is ignored. */
+		if (gbe_read_file_at(fd, path, GBE_JSON_MAX_SIZE, &bytes, &size, NULL) &&
+		    gbe_json_parse_object(bytes, size, path, &record, NULL))
+			gbe_fields_read_known(waiting_fields, record, waiting);
+		g_ptr_array_add(all, waiting);
 	}
-	g_ptr_array_sort(all, by_name);
+	g_ptr_array_sort(all, compare_waiting);
 	return all;
 }

@@ -35,7 +35,7 @@ struct GbeLedgerFile {
 /* ---- reads ---- */
 
 static void
-file_free(GbeLedgerFile *file)
+ledger_file_free(GbeLedgerFile *file)
 {
 	if (file == NULL)
 		return;
@@ -53,35 +53,36 @@ typedef struct {
 	bool too_long;
 } Reader;
 
-static bool
-parse_line(const char *line, gsize len, JsonObject **ret_object, GError **error)
-{
-	char *end = NULL;
-	guint64 crc;
-
-	if (len <= CRC_LEN || line[CRC_LEN - 1] != ' ')
-		return gbe_throw(error, GBE_ERROR_CORRUPT, "not a record");
-	crc = g_ascii_strtoull(line, &end, 16);
-	if (end != line + CRC_LEN - 1)
-		return gbe_throw(error, GBE_ERROR_CORRUPT, "not a record");
-	if (crc != gbe_crc32c(0, line + CRC_LEN, len - CRC_LEN))
-		return gbe_throw(error, GBE_ERROR_CORRUPT, "its checksum does not match");
-	return gbe_json_parse_object(line + CRC_LEN, len - CRC_LEN, "its JSON", ret_object, error);
-}
-
+/* Adds the line, or a hole in its place. */
 static void
 end_line(Reader *r)
 {
+	const char *line = r->line->str;
+	gsize len = r->line->len;
 	g_autoptr(JsonObject) object = NULL;
 	g_autoptr(GError) error = NULL;
+	const char *why = NULL;
+	char *end = NULL;
 
 	r->number++;
-	if (!r->too_long && parse_line(r->line->str, r->line->len, &object, &error) &&
-	    gbe_ledger_add(r->file->ledger, object, &error)) {
-		g_string_truncate(r->line, 0);
-		return;
+	if (r->too_long)
+		why = "too long";
+	else if (len <= CRC_LEN || line[CRC_LEN - 1] != ' ')
+		why = "not a record";
+	else {
+		guint64 crc = g_ascii_strtoull(line, &end, 16);
+
+		if (end != line + CRC_LEN - 1)
+			why = "not a record";
+		else if (crc != gbe_crc32c(0, line + CRC_LEN, len - CRC_LEN))
+			why = "its checksum does not match";
+		else if (!gbe_json_parse_object(line + CRC_LEN, len - CRC_LEN, "its JSON", &object,
+						&error) ||
+			 !gbe_ledger_add(r->file->ledger, object, &error))
+			why = error->message;
 	}
-	gbe_ledger_add_hole(r->file->ledger, r->number, r->too_long ? "too long" : error->message);
+	if (why != NULL)
+		gbe_ledger_add_hole(r->file->ledger, r->number, why);
 	r->too_long = false;
 	g_string_truncate(r->line, 0);
 }
@@ -162,7 +163,7 @@ say_holes(const GbeLedger *ledger)
 
 /* @how: O_RDONLY, or O_RDWR | O_CREAT. *ret_fd is -1, without an error, where there is no ledger. */
 static bool
-open_file(GbeApp *app, int how, int *ret_fd, GError **error)
+open_ledger_file(GbeApp *app, int how, int *ret_fd, GError **error)
 {
 	gbe_autofd int fd =
 	    openat(app->state_fd, GBE_LEDGER_NAME, how | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -184,45 +185,36 @@ open_file(GbeApp *app, int how, int *ret_fd, GError **error)
 	return true;
 }
 
-static bool
-load(GbeApp *app, GbeLedgerFile **ret_file, GError **error)
+bool
+gbe_ledger_load(GbeApp *app, const GbeLedger **ret_ledger, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 	GbeLedgerFile *file;
 	gbe_autofd int fd = -1;
 
+	if (app->lock != NULL && app->ledger != NULL) {
+		*ret_ledger = app->ledger->ledger;
+		return true;
+	}
 	if (!gbe_app_open_state(app, false, &local)) {
 		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 			return false;
-	} else if (!open_file(app, O_RDONLY, &fd, error)) {
+	} else if (!open_ledger_file(app, O_RDONLY, &fd, error)) {
 		return false;
 	}
 	file = g_new0(GbeLedgerFile, 1);
 	file->fd = -1;
 	file->ledger = gbe_ledger_new();
 	if (fd >= 0 && !read_all(app, file, fd, error)) {
-		file_free(file);
+		ledger_file_free(file);
 		return false;
 	}
-	*ret_file = file;
-	return true;
-}
-
-bool
-gbe_ledger_load(GbeApp *app, const GbeLedger **ret_ledger, GError **error)
-{
-	GbeLedgerFile *file = NULL;
-
-	if (app->lock == NULL || app->ledger == NULL) {
-		if (!load(app, &file, error))
-			return false;
-		file_free(app->ledger);
-		app->ledger = file;
-		app->ledger_free = file_free;
-		if (app->lock != NULL)
-			say_holes(file->ledger);
-	}
-	*ret_ledger = app->ledger->ledger;
+	ledger_file_free(app->ledger);
+	app->ledger = file;
+	app->ledger_free = ledger_file_free;
+	if (app->lock != NULL)
+		say_holes(file->ledger);
+	*ret_ledger = file->ledger;
 	return true;
 }
 
@@ -247,10 +239,11 @@ print_line(JsonObject *object)
 }
 
 static bool
-write_at_end(GbeLedgerFile *file, const char *line, GError **error)
+try_append(GbeLedgerFile *file, const char *line, GbeWrite how, GError **error)
 {
 	gsize size = strlen(line), done = 0;
 
+	file->size = file->end + size;
 	while (done < size) {
 		ssize_t wrote =
 		    pwrite(file->fd, line + done, size - done, (off_t)(file->end + done));
@@ -261,30 +254,12 @@ write_at_end(GbeLedgerFile *file, const char *line, GError **error)
 			return gbe_throw_errno(error, errno, "cannot append to " GBE_LEDGER_PATH);
 		done += (gsize)wrote;
 	}
-	return true;
-}
-
-/* Cuts off what follows the last whole line. */
-static bool
-cut_tail(GbeLedgerFile *file, GError **error)
-{
-	if (ftruncate(file->fd, (off_t)file->end) < 0)
-		return gbe_throw_errno(error, errno,
-				       "cannot cut the torn end off " GBE_LEDGER_PATH);
-	file->size = file->end;
-	return gbe_sync_file(file->fd, GBE_LEDGER_PATH, error);
-}
-
-static bool
-try_append(GbeLedgerFile *file, const char *line, GbeWrite how, GError **error)
-{
-	file->size = file->end + strlen(line);
-	return write_at_end(file, line, error) && !GBE_FAULT("ledger-written", error) &&
+	return !GBE_FAULT("ledger-written", error) &&
 	       (how != GBE_WRITE_DURABLE || gbe_sync_file(file->fd, GBE_LEDGER_PATH, error));
 }
 
 static bool
-append(GbeApp *app, JsonObject *object, GbeWrite how, GError **error)
+append_line(GbeApp *app, JsonObject *object, GbeWrite how, GError **error)
 {
 	GbeLedgerFile *file = app->ledger;
 	g_autofree char *line = print_line(object);
@@ -322,27 +297,15 @@ fill_in(GbeApp *app, GbeLedgerKind kind, JsonObject *object)
 	json_object_set_int_member(object, "time", g_get_real_time() / G_USEC_PER_SEC);
 }
 
-static bool
-begin(GbeApp *app, GError **error)
-{
-	g_autoptr(JsonObject) head = json_object_new();
-	g_autofree char *id = gbe_ledger_nonce();
-
-	json_object_set_string_member(head, "id", id);
-	json_object_set_int_member(head, "format", GBE_FORMAT);
-	json_object_set_string_member(head, "written_by", GBE_VERSION);
-	fill_in(app, GBE_LEDGER_HEAD, head);
-	/* The directory is synced first: later appends sync only the content of the file. */
-	return gbe_sync_dir(app->state_fd, GBE_STATE_DIR, error) &&
-	       append(app, head, GBE_WRITE_DURABLE, error);
-}
-
 /* Prepares the file for an append: read to its end, a whole last line, and a head. */
 static bool
-prepare(GbeApp *app, GError **error)
+prepare_append(GbeApp *app, GError **error)
 {
+	g_autoptr(JsonObject) head = NULL;
+	g_autofree char *id = NULL;
 	g_autoptr(GError) local = NULL;
 	const GbeLedger *ledger;
+	GbeLedgerFile *file;
 
 	if (!gbe_app_open_state(app, true, error))
 		return false;
@@ -354,11 +317,29 @@ prepare(GbeApp *app, GError **error)
 		    !gbe_ledger_load(app, &ledger, error))
 			return false;
 	}
-	if (app->ledger->fd < 0 && !open_file(app, O_RDWR | O_CREAT, &app->ledger->fd, error))
+	file = app->ledger;
+	if (file->fd < 0 && !open_ledger_file(app, O_RDWR | O_CREAT, &file->fd, error))
 		return false;
-	if (app->ledger->size > app->ledger->end && !cut_tail(app->ledger, error))
-		return false;
-	return ledger->id != NULL || begin(app, error);
+	/* Cuts off what follows the last whole line. */
+	if (file->size > file->end) {
+		if (ftruncate(file->fd, (off_t)file->end) < 0)
+			return gbe_throw_errno(error, errno,
+					       "cannot cut the torn end off " GBE_LEDGER_PATH);
+		file->size = file->end;
+		if (!gbe_sync_file(file->fd, GBE_LEDGER_PATH, error))
+			return false;
+	}
+	if (ledger->id != NULL)
+		return true;
+	head = json_object_new();
+	id = gbe_ledger_nonce();
+	json_object_set_string_member(head, "id", id);
+	json_object_set_int_member(head, "format", GBE_FORMAT);
+	json_object_set_string_member(head, "written_by", GBE_VERSION);
+	fill_in(app, GBE_LEDGER_HEAD, head);
+	/* The directory is synced first: later appends sync only the content of the file. */
+	return gbe_sync_dir(app->state_fd, GBE_STATE_DIR, error) &&
+	       append_line(app, head, GBE_WRITE_DURABLE, error);
 }
 
 bool
@@ -368,10 +349,10 @@ gbe_ledger_append(GbeApp *app, GbeLedgerKind kind, JsonObject *object, GbeWrite 
 
 	if (app->lock == NULL)
 		return gbe_throw(error, GBE_ERROR_BUSY, "no lock, no record in " GBE_LEDGER_PATH);
-	if (!prepare(app, error))
+	if (!prepare_append(app, error))
 		return false;
 	fill_in(app, kind, record);
-	return append(app, record, how, error);
+	return append_line(app, record, how, error);
 }
 
 void
@@ -381,15 +362,6 @@ gbe_ledger_reserve(GbeApp *app, guint64 upto)
 		app->ledger->ledger->last = MAX(app->ledger->ledger->last, upto);
 }
 
-/* True: the ledger is twice as long as needed; if it has a hole, only once the hole has healed. */
-static bool
-is_due(const GbeLedger *ledger, const GPtrArray *needed)
-{
-	if (ledger->holes)
-		return gbe_ledger_has_healed(ledger);
-	return ledger->records->len >= COMPACT_FROM && needed->len * 2 <= ledger->records->len;
-}
-
 bool
 gbe_ledger_compact(GbeApp *app, const GbeFacts *facts, GError **error)
 {
@@ -397,6 +369,7 @@ gbe_ledger_compact(GbeApp *app, const GbeFacts *facts, GError **error)
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autoptr(JsonObject) head = json_object_new();
 	const GbeLedger *ledger;
+	bool due;
 
 	/* The needed records are known only when all these facts are. */
 	if ((!gbe_facts_know_listed(facts) && facts->ostree != GBE_NO) || facts->store == GBE_NO ||
@@ -405,7 +378,11 @@ gbe_ledger_compact(GbeApp *app, const GbeFacts *facts, GError **error)
 	if (!gbe_ledger_load(app, &ledger, error))
 		return false;
 	needed = gbe_ledger_needed(ledger, facts);
-	if (ledger->id == NULL || !is_due(ledger, needed))
+	/* Twice as long as needed; with a hole, only once the hole has healed. */
+	due = ledger->holes
+		  ? gbe_ledger_has_healed(ledger)
+		  : ledger->records->len >= COMPACT_FROM && needed->len * 2 <= ledger->records->len;
+	if (ledger->id == NULL || !due)
 		return true;
 	json_object_set_string_member(head, "id", ledger->id);
 	json_object_set_int_member(head, "format", GBE_FORMAT);
@@ -421,6 +398,6 @@ gbe_ledger_compact(GbeApp *app, const GbeFacts *facts, GError **error)
 	if (!gbe_write_file_at(app->state_fd, GBE_LEDGER_NAME, text->str, text->len, 0600,
 			       GBE_WRITE_DURABLE, error))
 		return gbe_prefix(error, GBE_LEDGER_PATH);
-	g_clear_pointer(&app->ledger, file_free);
+	g_clear_pointer(&app->ledger, ledger_file_free);
 	return true;
 }

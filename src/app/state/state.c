@@ -6,6 +6,7 @@
 #include "app/state/ledger.h"
 #include "core/decide/past.h"
 #include "core/json/parse.h"
+#include "core/shown.h"
 #include "core/units/cluster-env.h"
 #include "fs/open.h"
 #include "sys/deployment/run.h"
@@ -16,33 +17,29 @@
 #define PAUSE_USEC 100000
 
 #define SETTINGS_MAX (1024 * 1024)
-
-static void
-set_aside(int dir_fd, const char *name, const GError *why)
-{
-	g_autoptr(GError) error = NULL;
-	g_autofree char *kept = NULL;
-	g_autofree char *reason = NULL;
-
-	if (gbe_set_broken_aside_at(dir_fd, name, &kept, &error))
-		reason = g_strdup_printf("%s; it is kept as %s", why->message, kept);
-	else
-		reason =
-		    g_strdup_printf("%s; it stays where it is: %s", why->message, error->message);
-	gbe_event_state_broken(&(GbeEventFields){.reason = reason});
-}
+#define DONE_MAX (64 * 1024)
 
 bool
 gbe_state_read(GbeApp *app, const char *name, bool repair, JsonObject **ret_object, GError **error)
 {
 	g_autoptr(GError) local = NULL;
+	g_autoptr(GError) why = NULL;
+	g_autofree char *kept = NULL;
+	g_autofree char *reason = NULL;
 	JsonObject *object = NULL;
 
 	if (!gbe_state_peek(app, name, &object, &local)) {
 		if (!gbe_pass_unless(error, &local, GBE_ERROR_CORRUPT))
 			return false;
-		if (repair)
-			set_aside(app->state_fd, name, local);
+		if (repair) {
+			if (gbe_set_broken_aside_at(app->state_fd, name, &kept, &why))
+				reason =
+				    g_strdup_printf("%s; it is kept as %s", local->message, kept);
+			else
+				reason = g_strdup_printf("%s; it stays where it is: %s",
+							 local->message, why->message);
+			gbe_event_state_broken(&(GbeEventFields){.reason = reason});
+		}
 	}
 	*ret_object = object;
 	return true;
@@ -89,18 +86,33 @@ gbe_state_sweep(GbeApp *app, GError **error)
 	return app->state_fd < 0 || gbe_sweep_writes_at(app->state_fd, GBE_STATE_DIR, error);
 }
 
-/* Settings that cannot be read are those of a member all the same. With [cluster] rejoin=yes they follow the cluster
- * (greenboot-etcd-cluster). */
+/* A change of membership that is not complete, the member's settings, and what it has learnt. */
 static void
-observe_settings(GbeApp *app, GbeFacts *facts)
+observe_membership(GbeApp *app, GbeFacts *facts)
 {
+	g_autoptr(JsonObject) intent = NULL;
+	g_autoptr(JsonObject) learnt = NULL;
 	g_autofree char *text = NULL;
 	g_auto(GStrv) variables = NULL;
 	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) unread = NULL;
 	gsize size = 0;
 
-	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, SETTINGS_MAX, &text, &size, &error)) {
-		facts->member = !g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND);
+	if (!gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, &error))
+		gbe_note("%s", error->message);
+	facts->log_seen = gbe_state_peek(app, GBE_STATE_MEMBERS, &learnt, NULL) && learnt != NULL &&
+			  gbe_json_string(learnt, "log", NULL) != NULL;
+	if (intent != NULL && !gbe_json_bool(intent, "voter", false)) {
+		if (gbe_json_bool(intent, "empties", false))
+			facts->leaving = g_strdup(gbe_json_string(intent, "operation", NULL));
+		else
+			facts->joining = true;
+		return;
+	}
+	/* Unreadable settings also are those of a member. With [cluster] rejoin=yes they follow the cluster
+	 * (greenboot-etcd-cluster). */
+	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, SETTINGS_MAX, &text, &size, &unread)) {
+		facts->member = !g_error_matches(unread, GBE_ERROR, GBE_ERROR_NOT_FOUND);
 		return;
 	}
 	variables = g_strsplit(text, "\n", -1);
@@ -108,39 +120,11 @@ observe_settings(GbeApp *app, GbeFacts *facts)
 	facts->began = !facts->member && !app->config->cluster.rejoin;
 }
 
-static void
-observe_learnt(GbeApp *app, GbeFacts *facts)
-{
-	g_autoptr(JsonObject) record = NULL;
-
-	facts->log_seen = gbe_state_peek(app, GBE_STATE_MEMBERS, &record, NULL) && record != NULL &&
-			  gbe_json_string(record, "log", NULL) != NULL;
-}
-
-static void
-observe_membership(GbeApp *app, GbeFacts *facts)
-{
-	g_autoptr(JsonObject) intent = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (!gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, &error))
-		gbe_note("%s", error->message);
-	if (intent == NULL || gbe_json_bool(intent, "voter", false))
-		observe_settings(app, facts);
-	else if (gbe_json_bool(intent, "empties", false))
-		facts->leaving = g_strdup(gbe_json_string(intent, "operation", NULL));
-	else
-		facts->joining = true;
-}
-
 void
-gbe_state_observe(GbeApp *app, GbeFacts *facts)
+gbe_state_observe_ledger(GbeApp *app, GbeFacts *facts)
 {
 	g_autoptr(GError) error = NULL;
 	const GbeLedger *ledger = NULL;
-
-	observe_membership(app, facts);
-	observe_learnt(app, facts);
 
 	for (guint try = 1; !gbe_ledger_load(app, &ledger, &error); try++) {
 		if (try < TRIES && g_error_matches(error, GBE_ERROR, GBE_ERROR_UNREADABLE)) {
@@ -156,6 +140,13 @@ gbe_state_observe(GbeApp *app, GbeFacts *facts)
 		return;
 	}
 	gbe_ledger_fold(ledger, facts);
+}
+
+void
+gbe_state_observe(GbeApp *app, GbeFacts *facts)
+{
+	observe_membership(app, facts);
+	gbe_state_observe_ledger(app, facts);
 }
 
 bool
@@ -177,7 +168,7 @@ gbe_state_read_intent(GbeApp *app, GbeIntent **ret_intent, GError **error)
 /* Records. */
 
 static JsonObject *
-about(guint64 of)
+record_about(guint64 of)
 {
 	JsonObject *object = json_object_new();
 
@@ -185,14 +176,25 @@ about(guint64 of)
 	return object;
 }
 
+/* NULL is recorded as null. */
+static JsonObject *
+record_of_texts(const char *key, const char *text, const char *other_key, const char *other_text)
+{
+	JsonObject *object = json_object_new();
+
+	gbe_json_set_string(object, key, text);
+	gbe_json_set_string(object, other_key, other_text);
+	return object;
+}
+
 static bool
-durable(GbeApp *app, GbeLedgerKind kind, JsonObject *object, GError **error)
+append_durably(GbeApp *app, GbeLedgerKind kind, JsonObject *object, GError **error)
 {
 	return gbe_ledger_append(app, kind, object, GBE_WRITE_DURABLE, error);
 }
 
 static void
-later(GbeApp *app, GbeLedgerKind kind, JsonObject *object)
+append_later(GbeApp *app, GbeLedgerKind kind, JsonObject *object)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -210,18 +212,18 @@ gbe_state_take_over(GbeApp *app, const GbeTakeOver *take_over, GbeWrite how, GEr
 bool
 gbe_state_note_tree(GbeApp *app, const GbeTakeOver *of, GError **error)
 {
-	JsonObject *object = about(of->sequence);
+	JsonObject *object = record_about(of->sequence);
 
 	gbe_json_set_string(object, "tree", of->tree);
 	gbe_json_set_string(object, "nonce", of->nonce);
 	json_object_set_boolean_member(object, "mount_point", of->mount_point == GBE_YES);
-	return durable(app, GBE_LEDGER_TREE, object, error);
+	return append_durably(app, GBE_LEDGER_TREE, object, error);
 }
 
 bool
 gbe_state_hand_back(GbeApp *app, guint64 of, GError **error)
 {
-	return durable(app, GBE_LEDGER_HANDED_BACK, about(of), error);
+	return append_durably(app, GBE_LEDGER_HANDED_BACK, record_about(of), error);
 }
 
 bool
@@ -237,7 +239,7 @@ gbe_state_judge_run(GbeApp *app, const GbeRunRecord *before, const GbeRunRecord 
 		json_object_unref(new);
 		return true;
 	}
-	return durable(app, GBE_LEDGER_VERDICT, new, error);
+	return append_durably(app, GBE_LEDGER_VERDICT, new, error);
 }
 
 bool
@@ -246,19 +248,19 @@ gbe_state_close(GbeApp *app, guint64 of, const GbeClosing *closing, GError **err
 	JsonObject *object = gbe_closing_to_json(closing);
 
 	json_object_set_int_member(object, "of", (gint64)of);
-	return durable(app, GBE_LEDGER_CLOSING, object, error);
+	return append_durably(app, GBE_LEDGER_CLOSING, object, error);
 }
 
 bool
 gbe_state_open(GbeApp *app, guint64 of, GError **error)
 {
-	return durable(app, GBE_LEDGER_OPENED, about(of), error);
+	return append_durably(app, GBE_LEDGER_OPENED, record_about(of), error);
 }
 
 bool
 gbe_state_note_used(GbeApp *app, guint64 of, GError **error)
 {
-	return durable(app, GBE_LEDGER_USED, about(of), error);
+	return append_durably(app, GBE_LEDGER_USED, record_about(of), error);
 }
 
 bool
@@ -267,21 +269,21 @@ gbe_state_begin_start(GbeApp *app, const char *deployment, GError **error)
 	JsonObject *object = json_object_new();
 
 	gbe_json_set_string(object, "deployment", deployment);
-	return durable(app, GBE_LEDGER_START, object, error);
+	return append_durably(app, GBE_LEDGER_START, object, error);
 }
 
 bool
 gbe_state_end_start(GbeApp *app, const char *deployment, guint64 of, bool held, bool fell_back,
 		    const char *reason, GError **error)
 {
-	JsonObject *object = about(of);
+	JsonObject *object = record_about(of);
 
 	gbe_json_set_string(object, "deployment", deployment);
 	json_object_set_boolean_member(object, "held", held);
 	if (fell_back)
 		json_object_set_boolean_member(object, "fell_back", true);
 	gbe_json_set_string(object, "reason", reason);
-	return durable(app, GBE_LEDGER_END, object, error);
+	return append_durably(app, GBE_LEDGER_END, object, error);
 }
 
 bool
@@ -297,49 +299,43 @@ gbe_state_end_intent(GbeApp *app, guint64 of, const char *result, GError **error
 
 	json_object_set_int_member(object, "staged", (gint64)of);
 	gbe_json_set_string(object, "result", result);
-	return durable(app, GBE_LEDGER_INTENT_ENDED, object, error);
+	return append_durably(app, GBE_LEDGER_INTENT_ENDED, object, error);
 }
 
 bool
 gbe_state_write_request(GbeApp *app, const GbeRequest *request, GError **error)
 {
-	return durable(app, GBE_LEDGER_REQUEST, gbe_request_to_json(request), error);
+	return append_durably(app, GBE_LEDGER_REQUEST, gbe_request_to_json(request), error);
 }
 
 bool
 gbe_state_end_request(GbeApp *app, const char *result, const char *reason, GError **error)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = record_of_texts("result", result, "reason", reason);
 
-	gbe_json_set_string(object, "result", result);
-	gbe_json_set_string(object, "reason", reason);
-	return durable(app, GBE_LEDGER_REQUEST_ENDED, object, error);
+	return append_durably(app, GBE_LEDGER_REQUEST_ENDED, object, error);
 }
 
 bool
 gbe_state_note_cmdline(GbeApp *app, const char *restore, const char *rd_restore, GError **error)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = record_of_texts("restore", restore, "rd_restore", rd_restore);
 
-	gbe_json_set_string(object, "restore", restore);
-	gbe_json_set_string(object, "rd_restore", rd_restore);
-	return durable(app, GBE_LEDGER_CMDLINE, object, error);
+	return append_durably(app, GBE_LEDGER_CMDLINE, object, error);
 }
 
 bool
 gbe_state_carry_failure(GbeApp *app, const char *operation, const char *reason, GError **error)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object = record_of_texts("operation", operation, "reason", reason);
 
-	gbe_json_set_string(object, "operation", operation);
-	gbe_json_set_string(object, "reason", reason);
-	return durable(app, GBE_LEDGER_FAILURE, object, error);
+	return append_durably(app, GBE_LEDGER_FAILURE, object, error);
 }
 
 void
 gbe_state_write_last(GbeApp *app, const GbeLastOperation *last)
 {
-	later(app, GBE_LEDGER_OPERATION, gbe_last_operation_to_json(last));
+	append_later(app, GBE_LEDGER_OPERATION, gbe_last_operation_to_json(last));
 }
 
 void
@@ -370,23 +366,11 @@ gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *manifes
 	gbe_json_set_string(object, "deployment", manifest->deployment.id);
 	gbe_json_set_string(object, "grade", gbe_grade_to_string(manifest->grade));
 	gbe_json_set_string(object, "reason", reason);
-	later(app, kind, object);
+	append_later(app, kind, object);
 }
 
 /* Deployments that are gone: ostree reuses their names, and old records must not count for a new deployment of
  * the same name (sequences.md 32: B.0, B.0). */
-
-static bool
-is_noted(const GbeFacts *facts, const char *id, guint64 sequence)
-{
-	for (guint i = 0; i < facts->gone->len; i++) {
-		const GbeGone *gone = facts->gone->pdata[i];
-
-		if (gone->sequence >= sequence && g_str_equal(gone->id, id))
-			return true;
-	}
-	return false;
-}
 
 static bool
 note_missing(GbeApp *app, GbeFacts *facts, const GbeDeployment *deployment, guint64 sequence,
@@ -395,9 +379,13 @@ note_missing(GbeApp *app, GbeFacts *facts, const GbeDeployment *deployment, guin
 	JsonObject *object;
 	GbeGone *gone;
 
-	if (deployment->id == NULL || gbe_facts_listed(facts, deployment->id) != NULL ||
-	    is_noted(facts, deployment->id, sequence))
+	if (deployment->id == NULL || gbe_facts_listed(facts, deployment->id) != NULL)
 		return true;
+	for (guint i = 0; i < facts->gone->len; i++) {
+		gone = facts->gone->pdata[i];
+		if (gone->sequence >= sequence && g_str_equal(gone->id, deployment->id))
+			return true;
+	}
 	gone = g_new0(GbeGone, 1);
 	gone->id = g_strdup(deployment->id);
 	gone->sequence = facts->next_sequence - 1;
@@ -405,7 +393,7 @@ note_missing(GbeApp *app, GbeFacts *facts, const GbeDeployment *deployment, guin
 	object = json_object_new();
 	gbe_json_set_string(object, "deployment", gone->id);
 	json_object_set_int_member(object, "upto", (gint64)gone->sequence);
-	return durable(app, GBE_LEDGER_GONE, object, error);
+	return append_durably(app, GBE_LEDGER_GONE, object, error);
 }
 
 bool
@@ -426,4 +414,40 @@ gbe_state_note_gone(GbeApp *app, GbeFacts *facts, GError **error)
 			return false;
 	}
 	return true;
+}
+
+/* The end of prerun, on a tmpfs. */
+
+void
+gbe_prerun_done_write(GbeApp *app, bool held, const char *reason)
+{
+	g_autoptr(JsonObject) done = json_object_new();
+	g_autoptr(GError) error = NULL;
+	g_autofree char *json = NULL, *text = NULL;
+	gbe_autofd int run_fd = -1;
+
+	json_object_set_int_member(done, "ended", g_get_real_time() / G_USEC_PER_SEC);
+	json_object_set_int_member(done, "monotonic_usec", g_get_monotonic_time());
+	json_object_set_boolean_member(done, "held", held);
+	gbe_json_set_string(done, "reason", reason);
+	json = gbe_json_print_object(done);
+	text = gbe_shown_json(json);
+	if (!gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &error) ||
+	    !gbe_write_file_at(run_fd, GBE_PRERUN_DONE, text, strlen(text), 0644, GBE_WRITE_LATER,
+			       &error))
+		gbe_note("%s", error->message);
+}
+
+JsonObject *
+gbe_prerun_done_read(GbeApp *app)
+{
+	g_autofree char *bytes = NULL;
+	JsonObject *object = NULL;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(app->root_fd, GBE_RUN_DIR "/" GBE_PRERUN_DONE, DONE_MAX, &bytes,
+			      &size, NULL) ||
+	    !gbe_json_parse_object(bytes, size, GBE_PRERUN_DONE, &object, NULL))
+		return NULL;
+	return object;
 }

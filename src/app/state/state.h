@@ -65,6 +65,8 @@ bool gbe_state_sweep(GbeApp *app, GError **error) GBE_CHECKED;
 /* Fills @facts from the ledger. Never fails: a ledger that cannot be read now is tried again, then its facts are
  * unknown, and that is reported. */
 void gbe_state_observe(GbeApp *app, GbeFacts *facts);
+/* The same without what the state says of the member and its cluster. */
+void gbe_state_observe_ledger(GbeApp *app, GbeFacts *facts);
 /* Reads the intent alone; NULL: none is open. GBE_ERROR_CANNOT_TELL: an intent is open that this program cannot
  * read. */
 bool gbe_state_read_intent(GbeApp *app, GbeIntent **ret_intent, GError **error) GBE_CHECKED;
@@ -109,3 +111,14 @@ void gbe_state_note_undecided(GbeApp *app, const char *operation, bool held, con
 /* @kind: GBE_LEDGER_BACKUP, _GRADED or _REMOVED. */
 void gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *manifest,
 			  const char *reason);
+
+/*
+ * /run/greenboot-etcd/prerun-done, {ended, monotonic_usec, held, reason}: the last prerun of this boot tells the
+ * MOTD, the health check and `run` whether it holds etcd back. The file is on a tmpfs, so that it can be read and
+ * written while a disk hangs or is full. A power cut removes it.
+ */
+#define GBE_PRERUN_DONE "prerun-done"
+/* @reason NULL: nothing went wrong. A failure is noted in the journal. */
+void gbe_prerun_done_write(GbeApp *app, bool held, const char *reason);
+/* NULL: no prerun has ended in this boot. */
+JsonObject *gbe_prerun_done_read(GbeApp *app);

@@ -57,7 +57,7 @@ gbe_defrag_run_tool(const GbeChildUser *user, const char *tool, int tool_fd, int
 	g_auto(GbeChild) child = {0};
 
 	return gbe_child_start_as(user, tool_fd, argv, member_fd, &child, error) &&
-	       gbe_etcd_tool_wait(&child, seconds, NULL, NULL, error);
+	       gbe_etcd_tool_wait(&child, seconds, error);
 }
 
 bool

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* restore --skip-backup --stop: removes the displaced backup once etcd is healthy again (app/by-hand/displaced.h). */
+/* restore --skip-backup --stop: removes the displaced backup once etcd is healthy again (app/by-hand/by-hand.h). */
 #pragma once
 
 #include "app/device/context.h"

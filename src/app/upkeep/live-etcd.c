@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include "app/backup/maintenance.h"
 #include "app/by-hand/by-hand.h"
 #include "app/snapshot/snapshot.h"
 #include "core/health/defrag.h"

@@ -5,7 +5,6 @@
  */
 #include "app/upkeep/scrub.h"
 #include "app/backup/damage.h"
-#include "app/backups/inside.h"
 #include "app/backups/verify.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"

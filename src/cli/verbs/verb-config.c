@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/state/configuration.h"
-#include "app/state/schedule.h"
+
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/config/keys.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/boot/preflight.h"
+#include "app/boot/boot.h"
 #include "app/monitor/diagnosis.h"
 #include "app/state/configuration.h"
 #include "cli/print.h"

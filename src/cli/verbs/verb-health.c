@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* health and preflight: the exit status answers the question, too. */
-#include "app/boot/preflight.h"
+#include "app/boot/boot.h"
 #include "app/health/certificates.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"

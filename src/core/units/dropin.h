@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The part of the configuration that the units need, as drop-ins of systemd (systemd.unit(5)). Text only;
- * src/app/boot/generate.h writes the files.
+ * src/app/boot/generate.c writes the files.
  */
 #pragma once
 
