@@ -348,7 +348,7 @@ run_creds(GbeApp *app, const char *const *argv, GBytes *in, GBytes **ret_out, GE
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "there is no " CREDS_PROGRAM ", which seals keys and opens them");
 	if (!gbe_child_start_filter(program_fd, argv, &streams, &child, error) ||
-	    !gbe_etcd_tool_wait(&child, CREDS_SECONDS, NULL, NULL, error))
+	    !gbe_etcd_tool_wait(&child, CREDS_SECONDS, error))
 		return false;
 	if (ret_out == NULL)
 		return true;

@@ -19,6 +19,7 @@
 #include "base/alive.h"
 #include "base/error.h"
 #include "core/decide/decide.h"
+#include "core/decide/past.h"
 #include "core/json/parse.h"
 #include "fs/open.h"
 #include "sys/systemd/events.h"
