@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Runs once the run is green, and from time to time: has a backup rotted on the disk? */
-#include "app/upkeep/scrub.h"
+#include "app/upkeep/timers.h"
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
 #include "base/sha256.h"

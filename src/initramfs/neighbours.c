@@ -5,7 +5,7 @@
  * (sys/deployment/deployments.c). The list of deployments is not known, so nothing is ever pruned. Messages go to stderr,
  * which is the journal's where a unit runs.
  */
-#include "app/upkeep/displaced-discard.h"
+#include "app/upkeep/live-etcd.h"
 #include "sys/deployment/ostree.h"
 #include "sys/process.h"
 #include "sys/systemd/journal.h"

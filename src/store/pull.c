@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/snapshot/sidecar.h"
 #include "app/snapshot/snapshot.h"
 #include "app/state/history.h"
 #include "fs/open.h"

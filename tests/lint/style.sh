@@ -24,7 +24,7 @@ check spdx "$(without 1 "^/[*] $spdx [*]/\$" "${c_files[@]}"
 	without 2 "^# $spdx\$" "${lines[@]}" Makefile "${units[@]}")"
 
 # A module is a noun and stays readable: split it when it grows.
-check file-length "$(wc -l "${product[@]}" | awk '$2 != "total" && $1 > 700 { print $2 " has " $1 " lines, 700 are allowed" }')"
+check file-length "$(wc -l "${product[@]}" | awk '$2 != "total" && $1 > 800 { print $2 " has " $1 " lines, 800 are allowed" }')"
 
 # longer_than LIMIT FILE...: functions, as the house format writes them, from ^{ to ^}.
 longer_than() {

@@ -6,6 +6,7 @@
 #include "app/backup/maintenance.h"
 #include "app/by-hand/by-hand.h"
 #include "app/snapshot/snapshot.h"
+#include "base/fault.h"
 #include "core/health/defrag.h"
 #include "core/space.h"
 #include "etcd/api/gauge.h"
@@ -216,4 +217,24 @@ gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error)
 {
 	return gbe_maintenance_lock(live->app, live->operation, &live->lock, error) &&
 	       check_others(live, error);
+}
+
+/* Without the program's lock: the service's prerun needs it. */
+static bool
+wait_until_healthy(GbeApp *app, guint seconds, GError **error)
+{
+	g_auto(GbeLiveEtcd) live = {.app = app, .operation = "restore --skip-backup"};
+
+	live.look = gbe_health_look_new(app);
+	gbe_health_look_expect_own(live.look);
+	gbe_live_etcd_look(&live, seconds);
+	return gbe_live_etcd_check_healthy(&live, error);
+}
+
+bool
+gbe_displaced_discard(GbeApp *app, const char *name, const char *restored, guint seconds,
+		      GError **error)
+{
+	return wait_until_healthy(app, seconds, error) && !GBE_FAULT("displaced-healthy", error) &&
+	       gbe_by_hand_discard(app, name, restored, error);
 }

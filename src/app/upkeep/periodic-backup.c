@@ -23,7 +23,7 @@
 #include "app/state/configuration.h"
 #include "app/state/state.h"
 #include "app/upkeep/live-etcd.h"
-#include "app/upkeep/periodic-backup.h"
+#include "app/upkeep/timers.h"
 #include "base/fault.h"
 #include "core/decide/situation.h"
 #include "etcd/layout.h"

@@ -9,7 +9,7 @@
 #include "app/backups/verify.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
-#include "app/upkeep/scrub.h"
+#include "app/upkeep/timers.h"
 #include "fs/copy/compare.h"
 #include "sys/systemd/events.h"
 
