@@ -584,7 +584,7 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 		facts, options->deployment != NULL ? options->deployment : "staged", error),
 	    .rehearsal = rehearsal,
 	    .tree_fd = -1,
-	    .copy = {.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1}};
+	    .copy = GBE_ETCD_COPY_NONE};
 	gint64 began = g_get_monotonic_time();
 	g_autoptr(GError) local = NULL;
 

@@ -230,9 +230,8 @@ apply_log(const Export *export, int *ret_db_fd, GError **error)
 {
 	static const char where[] = "etcd on a clone of the backup";
 	const GbeExport *options = export->options;
-	g_auto(Apply) apply = {
-	    .copy = {.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1},
-	    .last = export->source->directory.wal.last_entry};
+	g_auto(Apply) apply = {.copy = GBE_ETCD_COPY_NONE,
+			       .last = export->source->directory.wal.last_entry};
 	const GbeWalledWait wait = {.seconds = options->timeout,
 				    .ready = has_applied,
 				    .ready_data = &apply,
