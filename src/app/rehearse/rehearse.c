@@ -29,170 +29,6 @@
 #define ANSWER_USEC (30 * G_USEC_PER_SEC)
 #define KEY "greenboot-etcd/rehearsal"
 
-typedef struct {
-	GbeEtcdCopy *copy;
-	const GbeDirectory *before; /* the clone, before any etcd had it */
-	char *version;		    /* as etcd said it; NULL before the first round */
-	gint64 revision;	    /* as etcd said it last */
-	bool refused;		    /* etcd asked for a user, and was not asked everything */
-} GbeQuestions;
-
-static gint64
-soon(void)
-{
-	return g_get_monotonic_time() + ANSWER_USEC;
-}
-
-static bool
-is_ready(gpointer data)
-{
-	GbeQuestions *questions = data;
-	g_auto(GbeCallFailure) failure = {0};
-	GbeEtcdStatus status = {{0}};
-	bool ready;
-
-	if (!gbe_etcd_copy_connect(questions->copy, &failure))
-		return false;
-	if (!gbe_client_status(questions->copy->client, g_get_monotonic_time() + ASK_USEC, &status,
-			       &failure))
-		return failure.reach == GBE_REACH_NO_USER;
-	ready = status.leader != 0;
-	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
-	return ready;
-}
-
-/* True: etcd refused, for it asks for a user, as today's etcd would. */
-static bool
-no_answer(GbeQuestions *questions, const char *question, const GbeCallFailure *failure,
-	  GError **error)
-{
-	bool starved = gbe_walled_is_starved(&questions->copy->run, ANSWER_USEC / G_USEC_PER_SEC);
-
-	if (failure->reach == GBE_REACH_NO_USER) {
-		questions->refused = true;
-		return true;
-	}
-	return gbe_throw(error, starved ? GBE_ERROR_CANNOT_TELL : GBE_ERROR_VERIFY_FAILED,
-			 "etcd does not answer %s%s: %s", question,
-			 starved ? ", as the device is busy" : "",
-			 failure->why != NULL ? failure->why : "no reason given");
-}
-
-/* Revisions before the first row are etcd's own matter, so 0 is not compared. */
-static bool
-check_status(GbeQuestions *questions, const GbeEtcdStatus *status, GError **error)
-{
-	const GbeDirectory *before = questions->before;
-	const GbeWalMetadata *own = &before->wal.metadata;
-	gint64 least = MAX(before->db.revision, questions->revision);
-
-	if (before->wal.has_metadata &&
-	    (status->header.member_id != own->member || status->header.cluster_id != own->cluster))
-		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "etcd says that it is another member or cluster");
-	if (status->header.revision < least)
-		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "etcd is at revision %" G_GINT64_FORMAT
-				 ", and the data at %" G_GINT64_FORMAT,
-				 status->header.revision, least);
-	questions->revision = status->header.revision;
-	g_free(questions->version);
-	questions->version = g_strdup(status->version);
-	return true;
-}
-
-/* A compaction in the log, which etcd has applied meanwhile, changes the hash. */
-static bool
-check_hash(GbeQuestions *questions, GError **error)
-{
-	const GbeDb *db = &questions->before->db;
-	g_auto(GbeCallFailure) failure = {0};
-	GbeEtcdHashKv hash = {{0}};
-
-	if (!db->has_hash_kv || db->revision <= 0)
-		return true;
-	if (!gbe_client_hash_kv(questions->copy->client, db->revision, soon(), &hash, &failure))
-		return failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE
-			   ? true
-			   : no_answer(questions, "HashKV", &failure, error);
-	return hash.compact_revision != db->compact_revision || hash.hash == db->hash_kv ||
-	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-			 "etcd has other keys than the data at revision %" G_GINT64_FORMAT,
-			 db->revision);
-}
-
-static bool
-check_key(GbeQuestions *questions, gint64 wanted, GError **error)
-{
-	g_auto(GbeCallFailure) failure = {0};
-	GbeEtcdRange range = {{0}};
-
-	if (!gbe_client_count(questions->copy->client, KEY, soon(), &range, &failure))
-		return no_answer(questions, "a get", &failure, error);
-	return range.count == wanted || gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd %s",
-						  wanted == 1 ? "does not have a key that it took"
-							      : "has a key that it deleted");
-}
-
-static bool
-write_key(GbeQuestions *questions, GError **error)
-{
-	GbeClient *client = questions->copy->client;
-	g_auto(GbeCallFailure) failure = {0};
-
-	/* With an alarm, etcd refuses to write today, too. */
-	if (!gbe_client_write(client, KEY, "rehearsal", soon(), &failure))
-		return (failure.reach == GBE_REACH_DENIED && questions->before->db.refuses) ||
-		       no_answer(questions, "a put", &failure, error);
-	if (!check_key(questions, 1, error))
-		return false;
-	if (!gbe_client_write(client, KEY, NULL, soon(), &failure))
-		return no_answer(questions, "a delete", &failure, error);
-	questions->revision += 2;
-	return check_key(questions, 0, error);
-}
-
-static bool
-gbe_questions_ask(GbeQuestions *questions, const GbeWalledWait *wait, bool write, GError **error)
-{
-	GbeWalledWait until = *wait;
-	g_auto(GbeCallFailure) failure = {0};
-	GbeEtcdStatus status = {{0}};
-	bool ok;
-
-	until.ready = is_ready;
-	until.ready_data = questions;
-	if (!gbe_walled_wait(&questions->copy->run, &until, error))
-		return false;
-	if (!gbe_client_status(questions->copy->client, soon(), &status, &failure))
-		return no_answer(questions, "status", &failure, error);
-	ok = check_status(questions, &status, error);
-	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
-	return ok && check_hash(questions, error) && (!write || write_key(questions, error));
-}
-
-/* The log may have had requests that the database lacked: then its keys have changed. */
-static bool
-gbe_questions_check_files(const GbeQuestions *questions, const GbeDirectory *after, GError **error)
-{
-	const GbeDb *then = &questions->before->db, *now = &after->db;
-	bool same_point = now->revision == then->revision &&
-			  now->compact_revision == then->compact_revision && now->has_hash_kv &&
-			  then->has_hash_kv;
-
-	if (!questions->refused)
-		return true;
-	if (now->revision < then->revision)
-		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "etcd left revision %" G_GINT64_FORMAT
-				 ", and the data is at %" G_GINT64_FORMAT,
-				 now->revision, then->revision);
-	return !same_point || now->hash_kv == then->hash_kv ||
-	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-			 "etcd left other keys than the data has at revision %" G_GINT64_FORMAT,
-			 now->revision);
-}
-
 #define PLACE "rehearse"
 #define LIVE_TRIES 3
 /* Two segments of its log, and what it adds to its database. */
@@ -211,6 +47,10 @@ typedef struct {
 	GbeEtcdCopy copy;
 	GbeDirectory before; /* the clone, before any etcd had it */
 	GbeRehearseVersions versions;
+	/* The answers of the etcd on the clone. */
+	char *version;	 /* NULL before the first round */
+	gint64 revision; /* the last one */
+	bool refused;	 /* etcd asked for a user, and was not asked everything */
 } Rehearsing;
 
 static void
@@ -220,9 +60,167 @@ rehearsing_clear(Rehearsing *r)
 	gbe_directory_clear(&r->before);
 	g_clear_pointer(&r->config, gbe_config_free);
 	g_clear_pointer(&r->tree, g_free);
+	g_clear_pointer(&r->version, g_free);
 	gbe_close_fd(&r->tree_fd);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rehearsing, rehearsing_clear)
+
+/* ---- the questions to the etcd on the clone ---- */
+
+static gint64
+soon(void)
+{
+	return g_get_monotonic_time() + ANSWER_USEC;
+}
+
+static bool
+is_ready(gpointer data)
+{
+	Rehearsing *r = data;
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdStatus status = {{0}};
+	bool ready;
+
+	if (!gbe_etcd_copy_connect(&r->copy, &failure))
+		return false;
+	if (!gbe_client_status(r->copy.client, g_get_monotonic_time() + ASK_USEC, &status,
+			       &failure))
+		return failure.reach == GBE_REACH_NO_USER;
+	ready = status.leader != 0;
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	return ready;
+}
+
+/* True: etcd refused, for it asks for a user, as today's etcd would. */
+static bool
+no_answer(Rehearsing *r, const char *question, const GbeCallFailure *failure, GError **error)
+{
+	bool starved = gbe_walled_is_starved(&r->copy.run, ANSWER_USEC / G_USEC_PER_SEC);
+
+	if (failure->reach == GBE_REACH_NO_USER) {
+		r->refused = true;
+		return true;
+	}
+	return gbe_throw(error, starved ? GBE_ERROR_CANNOT_TELL : GBE_ERROR_VERIFY_FAILED,
+			 "etcd does not answer %s%s: %s", question,
+			 starved ? ", as the device is busy" : "",
+			 failure->why != NULL ? failure->why : "no reason given");
+}
+
+/* A compaction in the log, which etcd has applied meanwhile, changes the hash. */
+static bool
+check_hash(Rehearsing *r, GError **error)
+{
+	const GbeDb *db = &r->before.db;
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdHashKv hash = {{0}};
+
+	if (!db->has_hash_kv || db->revision <= 0)
+		return true;
+	if (!gbe_client_hash_kv(r->copy.client, db->revision, soon(), &hash, &failure))
+		return failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE
+			   ? true
+			   : no_answer(r, "HashKV", &failure, error);
+	return hash.compact_revision != db->compact_revision || hash.hash == db->hash_kv ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "etcd has other keys than the data at revision %" G_GINT64_FORMAT,
+			 db->revision);
+}
+
+static bool
+check_key(Rehearsing *r, gint64 wanted, GError **error)
+{
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdRange range = {{0}};
+
+	if (!gbe_client_count(r->copy.client, KEY, soon(), &range, &failure))
+		return no_answer(r, "a get", &failure, error);
+	return range.count == wanted || gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd %s",
+						  wanted == 1 ? "does not have a key that it took"
+							      : "has a key that it deleted");
+}
+
+static bool
+write_key(Rehearsing *r, GError **error)
+{
+	GbeClient *client = r->copy.client;
+	g_auto(GbeCallFailure) failure = {0};
+
+	/* With an alarm, etcd refuses to write today, too. */
+	if (!gbe_client_write(client, KEY, "rehearsal", soon(), &failure))
+		return (failure.reach == GBE_REACH_DENIED && r->before.db.refuses) ||
+		       no_answer(r, "a put", &failure, error);
+	if (!check_key(r, 1, error))
+		return false;
+	if (!gbe_client_write(client, KEY, NULL, soon(), &failure))
+		return no_answer(r, "a delete", &failure, error);
+	r->revision += 2;
+	return check_key(r, 0, error);
+}
+
+/* Waits until etcd is ready, and asks: leader, member, cluster, revision, HashKV. A later round has to give what an
+ * earlier one did. @write: also puts, gets and deletes a key of its own. GBE_ERROR_VERIFY_FAILED: etcd ended, hangs, or
+ * gives a wrong answer. A refusal for lack of a user is no fault of the update's etcd: ->refused. */
+static bool
+ask_etcd(Rehearsing *r, bool write, GError **error)
+{
+	const GbeWalledWait until_ready = {.seconds = r->options->timeout,
+					   .ready = is_ready,
+					   .ready_data = r,
+					   .progress = r->options->progress,
+					   .progress_data = r->options->progress_data};
+	const GbeWalMetadata *own = &r->before.wal.metadata;
+	/* Revisions before the first row are etcd's own matter, so 0 is not compared. */
+	gint64 least = MAX(r->before.db.revision, r->revision);
+	g_auto(GbeCallFailure) failure = {0};
+	g_autofree char *version = NULL;
+	GbeEtcdStatus status = {{0}};
+	GbeEtcdHeader header;
+
+	if (!gbe_walled_wait(&r->copy.run, &until_ready, error))
+		return false;
+	if (!gbe_client_status(r->copy.client, soon(), &status, &failure))
+		return no_answer(r, "status", &failure, error);
+	header = status.header;
+	version = g_strdup(status.version);
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	if (r->before.wal.has_metadata &&
+	    (header.member_id != own->member || header.cluster_id != own->cluster))
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "etcd says that it is another member or cluster");
+	if (header.revision < least)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "etcd is at revision %" G_GINT64_FORMAT
+				 ", and the data at %" G_GINT64_FORMAT,
+				 header.revision, least);
+	r->revision = header.revision;
+	g_free(r->version);
+	r->version = g_steal_pointer(&version);
+	return check_hash(r, error) && (!write || write_key(r, error));
+}
+
+/* Of an etcd that was not asked everything: compares the files that it left with the data. The log may have had requests
+ * that the database lacked: then its keys have changed. */
+static bool
+check_files(const Rehearsing *r, const GbeDirectory *after, GError **error)
+{
+	const GbeDb *then = &r->before.db, *now = &after->db;
+	bool same_point = now->revision == then->revision &&
+			  now->compact_revision == then->compact_revision && now->has_hash_kv &&
+			  then->has_hash_kv;
+
+	if (now->revision < then->revision)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "etcd left revision %" G_GINT64_FORMAT
+				 ", and the data is at %" G_GINT64_FORMAT,
+				 now->revision, then->revision);
+	return !same_point || now->hash_kv == then->hash_kv ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "etcd left other keys than the data has at revision %" G_GINT64_FORMAT,
+			 now->revision);
+}
+
+/* ---- the rehearsal ---- */
 
 static bool
 check_facts(const Rehearsing *r, GError **error)
@@ -257,22 +255,13 @@ compare_versions(Rehearsing *r, GError **error)
 }
 
 static GbeEtcdCopyStart
-update_etcd(const Rehearsing *r)
+etcd_of_update(const Rehearsing *r)
 {
 	return (GbeEtcdCopyStart){.tree = r->tree,
 				  .tree_fd = r->tree_fd,
 				  .program = r->config->etcd.binary,
 				  .command = r->config->preflight.rehearse_command,
 				  .seconds = 3 * r->options->timeout};
-}
-
-/* etcd within another program does not start as etcd does. */
-static bool
-is_etcd(const GbeConfig *config)
-{
-	g_autofree char *name = g_path_get_basename(config->etcd.binary);
-
-	return g_str_equal(name, "etcd") || g_str_has_prefix(name, "etcd-");
 }
 
 static GbeEtcdCopyStart
@@ -310,7 +299,7 @@ throw_not_run(Rehearsing *r, const GError *why, GError **error)
 static bool
 ask_version(Rehearsing *r, GError **error)
 {
-	const GbeEtcdCopyStart start = update_etcd(r);
+	const GbeEtcdCopyStart start = etcd_of_update(r);
 	g_autoptr(GError) local = NULL;
 	struct stat st;
 	gbe_autofd int member_fd = -1;
@@ -411,19 +400,22 @@ clone_until_sound(Rehearsing *r, GError **error)
 static bool
 prepare(Rehearsing *r, GError **error)
 {
-	GbeRehearseMode mode = r->app->config->preflight.rehearse;
+	g_autofree char *program = NULL;
 
-	if (!check_facts(r, error) ||
-	    !gbe_deployments_open_tree(r->app->root_fd, r->update->ref.id, &r->tree, &r->tree_fd,
-				       error) ||
-	    !gbe_configuration_of_tree(r->app, r->tree_fd, &r->config, error) ||
+	if (!check_facts(r, error) || !gbe_deployments_open_tree(r->app->root_fd, r->update->ref.id,
+								 &r->tree, &r->tree_fd, error))
+		return false;
+	if (!gbe_configuration_of_tree(r->app, r->tree_fd, &r->config, error) ||
 	    !ask_version(r, error))
 		return false;
-	if (mode == GBE_REHEARSE_VERSIONS)
+	if (r->app->config->preflight.rehearse == GBE_REHEARSE_VERSIONS)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "only the versions were compared ([preflight] rehearse=versions), "
 				 "and they fit");
-	if (r->config->preflight.rehearse_command == NULL && !is_etcd(r->config))
+	/* etcd within another program does not start as etcd does. */
+	program = g_path_get_basename(r->config->etcd.binary);
+	if (r->config->preflight.rehearse_command == NULL && !g_str_equal(program, "etcd") &&
+	    !g_str_has_prefix(program, "etcd-"))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "only the versions were compared, and they fit: %s is not etcd "
 				 "itself; [preflight] rehearse-command= starts it",
@@ -442,19 +434,14 @@ prepare(Rehearsing *r, GError **error)
 
 /* Starts etcd and asks it. */
 static bool
-play(Rehearsing *r, GbeQuestions *questions, const GbeEtcdCopyStart *start, bool write,
-     GError **error)
+play(Rehearsing *r, const GbeEtcdCopyStart *start, bool write, GError **error)
 {
-	const GbeWalledWait wait = {.seconds = r->options->timeout,
-				    .progress = r->options->progress,
-				    .progress_data = r->options->progress_data};
 	g_autoptr(GError) local = NULL;
 
 	if (!gbe_etcd_copy_start(&r->copy, start, &local))
 		return start->tree != NULL && is_missing(local) ? throw_not_run(r, local, error)
 								: gbe_pass(error, &local);
-	if (GBE_FAULT("rehearse-started", error) ||
-	    !gbe_questions_ask(questions, &wait, write, error) ||
+	if (GBE_FAULT("rehearse-started", error) || !ask_etcd(r, write, error) ||
 	    GBE_FAULT("rehearse-asked", error))
 		return false;
 	gbe_etcd_copy_end(&r->copy);
@@ -463,7 +450,7 @@ play(Rehearsing *r, GbeQuestions *questions, const GbeEtcdCopyStart *start, bool
 
 /* For certain: today's etcd on what the update's etcd left. */
 static void
-try_the_way_back(Rehearsing *r, GbeQuestions *questions)
+try_the_way_back(Rehearsing *r)
 {
 	const GbeEtcdCopyStart start = etcd_of_today(r);
 	g_autoptr(GError) local = NULL;
@@ -471,7 +458,7 @@ try_the_way_back(Rehearsing *r, GbeQuestions *questions)
 	if (r->app->config->preflight.rehearse != GBE_REHEARSE_FULL)
 		return;
 	g_clear_pointer(&r->rehearsal->going_back, g_free);
-	if (play(r, questions, &start, false, &local)) {
+	if (play(r, &start, false, &local)) {
 		r->rehearsal->goes_back = GBE_YES;
 		return;
 	}
@@ -484,45 +471,26 @@ static bool
 work(Rehearsing *r, GError **error)
 {
 	GbeEtcdCopyStart start;
-	GbeQuestions questions = {.copy = &r->copy, .before = &r->before};
 	g_auto(GbeDirectory) after = {0};
 	g_autofree char *what = NULL;
-	bool ok;
 
 	if (!prepare(r, error))
 		return false;
-	start = update_etcd(r);
-	ok = play(r, &questions, &start, true, error) &&
-	     play(r, &questions, &start, false, error) && read_clone(r, &after, &what, error);
-	if (ok && what != NULL)
-		ok = gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd left damaged data: %s", what);
-	ok = ok && gbe_questions_check_files(&questions, &after, error);
-	if (ok)
-		try_the_way_back(r, &questions);
-	if (questions.version != NULL && r->rehearsal->to == NULL)
-		r->rehearsal->to = g_strdup(questions.version);
-	g_free(questions.version);
-	return ok;
-}
-
-static void
-report(const GbeRehearsal *rehearsal)
-{
-	const GbeEventFields fields = {.action = gbe_rehearsal_result_to_string(rehearsal->result),
-				       .deployment = rehearsal->deployment.id,
-				       .reason = rehearsal->reason,
-				       .duration_usec = rehearsal->duration_usec};
-
-	if (rehearsal->result == GBE_REHEARSAL_PASSED)
-		gbe_event_rehearsed(&fields);
-	else if (rehearsal->result == GBE_REHEARSAL_FAILED)
-		gbe_event_rehearsal_failed(&fields);
-	else
-		gbe_event_not_rehearsed(&fields);
+	start = etcd_of_update(r);
+	if (!play(r, &start, true, error) || !play(r, &start, false, error) ||
+	    !read_clone(r, &after, &what, error))
+		return false;
+	if (what != NULL)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd left damaged data: %s",
+				 what);
+	if (r->refused && !check_files(r, &after, error))
+		return false;
+	try_the_way_back(r);
+	return true;
 }
 
 static bool
-record(GbeApp *app, const GbeListed *update, GbeRehearsal *rehearsal, GError **error)
+record_rehearsal(GbeApp *app, const GbeListed *update, GbeRehearsal *rehearsal, GError **error)
 {
 	g_autoptr(JsonObject) before = NULL;
 	g_auto(GbeRehearsal) last = {{0}};
@@ -549,16 +517,6 @@ record(GbeApp *app, const GbeListed *update, GbeRehearsal *rehearsal, GError **e
 	return gbe_staged_lock(app->root_fd, wanted, error);
 }
 
-static bool
-keep(const Rehearsing *r, GError **error)
-{
-	const GbeStore *store = r->observed->store;
-
-	return !r->options->keep || r->copy.place == NULL ||
-	       (gbe_remove_tree_at(store->fd, GBE_REHEARSAL_KEPT, error) &&
-		gbe_rename_new_at(store->fd, r->copy.place, store->fd, GBE_REHEARSAL_KEPT, error));
-}
-
 static char *
 today_etcd(const GbeFacts *facts)
 {
@@ -572,10 +530,11 @@ today_etcd(const GbeFacts *facts)
 
 /* Under the lock. */
 static bool
-rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
-	 GbeRehearsal *rehearsal, GError **error)
+rehearse_update(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
+		GbeRehearsal *rehearsal, GError **error)
 {
 	const GbeFacts *facts = observed->facts;
+	const GbeStore *store = observed->store;
 	g_auto(Rehearsing) r = {
 	    .app = app,
 	    .options = options,
@@ -605,9 +564,15 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 					: GBE_REHEARSAL_NOT_REHEARSED;
 		rehearsal->reason = g_strdup(local->message);
 	}
+	if (rehearsal->to == NULL)
+		rehearsal->to = g_steal_pointer(&r.version);
 	rehearsal->duration_usec = g_get_monotonic_time() - began;
 	gbe_walled_clear(&r.copy.run);
-	return keep(&r, error) && record(app, r.update, rehearsal, error);
+	if (options->keep && r.copy.place != NULL &&
+	    (!gbe_remove_tree_at(store->fd, GBE_REHEARSAL_KEPT, error) ||
+	     !gbe_rename_new_at(store->fd, r.copy.place, store->fd, GBE_REHEARSAL_KEPT, error)))
+		return false;
+	return record_rehearsal(app, r.update, rehearsal, error);
 }
 
 bool
@@ -615,15 +580,26 @@ gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsa
 {
 	const GbeSessionOptions how = {.operation = "rehearse", .data = true, .open_allowed = true};
 	g_auto(GbeRehearsal) rehearsal = {{0}};
+	GbeEventFields fields;
 	GbeSession session;
+	bool ok;
 
 	gbe_rehearsal_init(&rehearsal);
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
-	if (!gbe_session_finish(&session,
-				rehearse(app, options, session.observed, &rehearsal, error), error))
+	ok = rehearse_update(app, options, session.observed, &rehearsal, error);
+	if (!gbe_session_finish(&session, ok, error))
 		return false;
-	report(&rehearsal);
+	fields = (GbeEventFields){.action = gbe_rehearsal_result_to_string(rehearsal.result),
+				  .deployment = rehearsal.deployment.id,
+				  .reason = rehearsal.reason,
+				  .duration_usec = rehearsal.duration_usec};
+	if (rehearsal.result == GBE_REHEARSAL_PASSED)
+		gbe_event_rehearsed(&fields);
+	else if (rehearsal.result == GBE_REHEARSAL_FAILED)
+		gbe_event_rehearsal_failed(&fields);
+	else
+		gbe_event_not_rehearsed(&fields);
 	*ret_rehearsal = rehearsal;
 	rehearsal = (GbeRehearsal){{0}};
 	return true;
