@@ -38,7 +38,7 @@ found_clear(Found *found)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Found, found_clear)
 
 static bool
-look(Scrub *scrub, const GbeManifest *was, Found *found, GError **error)
+read_backup(Scrub *scrub, const GbeManifest *was, Found *found, GError **error)
 {
 	GbeVerifyOptions options = {.digests = true};
 	const GbeFinding *worst;
@@ -59,28 +59,22 @@ look(Scrub *scrub, const GbeManifest *was, Found *found, GError **error)
 	       gbe_compare_record(fd, gbe_data_exclude, true, found->listed, error);
 }
 
-/* Keeps what others changed meanwhile: a pin, a description, a grade that a person gave. */
-static void
-merge(GbeManifest *now, Found *found)
-{
-	now->scrubbed = g_get_real_time() / G_USEC_PER_SEC;
-	g_clear_pointer(&now->files, g_ptr_array_unref);
-	now->files = g_steal_pointer(&found->listed->files);
-	if (gbe_findings_worst(&found->verification->findings) != GBE_FINDING_UNKNOWN)
-		gbe_inside_record(&found->verification->directory, found->verification->level, now);
-}
-
-/* Under the lock. */
+/* Under the lock. Keeps what others changed meanwhile: a pin, a description, a grade that a person gave. */
 static bool
-note(Scrub *scrub, const GbeManifest *was, Found *found, GError **error)
+record_found(Scrub *scrub, const GbeManifest *was, Found *found, GError **error)
 {
+	const GbeVerification *verification = found->verification;
 	g_autoptr(GbeManifest) now = NULL;
 
 	if (!gbe_damage_read_again(scrub->app, scrub->observed, was, &now, error))
 		return false;
 	if (now == NULL)
 		return true;
-	merge(now, found);
+	now->scrubbed = g_get_real_time() / G_USEC_PER_SEC;
+	g_clear_pointer(&now->files, g_ptr_array_unref);
+	now->files = g_steal_pointer(&found->listed->files);
+	if (gbe_findings_worst(&verification->findings) != GBE_FINDING_UNKNOWN)
+		gbe_inside_record(&verification->directory, verification->level, now);
 	return gbe_store_write_manifest(scrub->observed->store, now, error);
 }
 
@@ -91,7 +85,7 @@ scrub_one(Scrub *scrub, const GbeManifest *was, GError **error)
 	g_autoptr(GError) local = NULL;
 	bool noted;
 
-	if (!look(scrub, was, &found, &local)) {
+	if (!read_backup(scrub, was, &found, &local)) {
 		scrub->tell =
 		    scrub->tell || g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE);
 		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE) &&
@@ -107,7 +101,7 @@ scrub_one(Scrub *scrub, const GbeManifest *was, GError **error)
 	}
 	if (!gbe_app_lock(scrub->app, "scrub", LOCK_WAIT_MS, error))
 		return false;
-	noted = note(scrub, was, &found, error);
+	noted = record_found(scrub, was, &found, error);
 	gbe_app_unlock(scrub->app);
 	return noted;
 }
