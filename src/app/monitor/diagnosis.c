@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Diagnosis: the records of this program and its next decisions. */
-/* Diagnosis: the system around this program. */
 #include "app/monitor/monitor.h"
 
 #include <fcntl.h>
@@ -28,13 +26,31 @@
 
 /* Limits: bytes of one part, uncompressed; lines of the journal, backups and runs. Whatever exceeds a limit is
  * left out and counted. */
-#define GBE_DIAGNOSIS_PART_MAX (1024 * 1024)
-#define GBE_DIAGNOSIS_JOURNAL_MAX 1000
-#define GBE_DIAGNOSIS_BACKUPS_MAX 200
-#define GBE_DIAGNOSIS_RECORDS_MAX 100
+#define PART_MAX (1024 * 1024)
+#define JOURNAL_MAX 1000
+#define BACKUPS_MAX 200
+#define RECORDS_MAX 100
 
 #define TOP "greenboot-etcd-diagnosis/"
 #define STRING_MAX 8192
+
+static JsonNode *
+of_object(JsonObject *object)
+{
+	JsonNode *node = json_node_new(JSON_NODE_OBJECT);
+
+	json_node_take_object(node, object);
+	return node;
+}
+
+static JsonNode *
+of_array(JsonArray *array)
+{
+	JsonNode *node = json_node_new(JSON_NODE_ARRAY);
+
+	json_node_take_array(node, array);
+	return node;
+}
 
 static void
 free_part(gpointer data)
@@ -104,33 +120,21 @@ clean_member(const char *key, const char *text)
 	return clean(text);
 }
 
-static char *
-to_text(JsonNode *node, gsize *ret_size)
-{
-	g_autoptr(JsonGenerator) generator = json_generator_new();
-	g_autofree char *text = NULL;
-	gsize size = 0;
-
-	json_generator_set_pretty(generator, true);
-	json_generator_set_root(generator, node);
-	text = json_generator_to_data(generator, &size);
-	*ret_size = size + 1;
-	return g_strconcat(text, "\n", NULL);
-}
-
 void
 gbe_diagnosis_add(GbeDiagnosis *diagnosis, const char *name, JsonNode *content, const char *why)
 {
 	GbeDiagnosisPart *part = g_new0(GbeDiagnosisPart, 1);
 	g_autoptr(JsonNode) node =
 	    content != NULL ? gbe_shown_node(content, clean_member) : json_node_new(JSON_NODE_NULL);
+	g_autofree char *text = json_to_string(node, true);
 
 	if (content != NULL)
 		json_node_unref(content);
 	part->name = g_strconcat(name, ".json", NULL);
 	part->why = why != NULL ? clean(why) : NULL;
-	part->text = to_text(node, &part->size);
-	if (part->size > GBE_DIAGNOSIS_PART_MAX) {
+	part->text = g_strconcat(text, "\n", NULL);
+	part->size = strlen(part->text);
+	if (part->size > PART_MAX) {
 		g_free(part->why);
 		part->why = g_strdup_printf("too large: %" G_GSIZE_FORMAT " bytes", part->size);
 		g_free(part->text);
@@ -142,52 +146,30 @@ gbe_diagnosis_add(GbeDiagnosis *diagnosis, const char *name, JsonNode *content, 
 
 /* ---- the archive ---- */
 
-/* The text that says what the archive has, and what it leaves out. */
-static char *
-contents(const GbeDiagnosis *diagnosis)
-{
-	GString *text = g_string_new("greenboot-etcd " GBE_VERSION "\n\n");
-
-	for (guint i = 0; i < diagnosis->parts->len; i++) {
-		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
-
-		g_string_append_printf(text, "%-18s %8" G_GSIZE_FORMAT "%s%s\n", part->name,
-				       part->size, part->why != NULL ? "  " : "",
-				       part->why != NULL ? part->why : "");
-	}
-	return g_string_free(text, false);
-}
-
 bool
 gbe_diagnosis_pack(const GbeDiagnosis *diagnosis, GBytes **ret_archive, GError **error)
 {
-	g_autofree char *list = contents(diagnosis);
+	/* Says what the archive has, and what it leaves out. */
+	g_autoptr(GString) contents = g_string_new("greenboot-etcd " GBE_VERSION "\n\n");
 	g_autoptr(GArray) members = g_array_new(false, false, sizeof(GbeArchiveMember));
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-	GbeArchiveMember member = {TOP "CONTENTS", list, strlen(list)};
+	GbeArchiveMember member = {.name = TOP "CONTENTS"};
 
 	g_array_append_val(members, member);
 	for (guint i = 0; i < diagnosis->parts->len; i++) {
 		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
 
+		g_string_append_printf(contents, "%-18s %8" G_GSIZE_FORMAT "%s%s\n", part->name,
+				       part->size, part->why != NULL ? "  " : "",
+				       part->why != NULL ? part->why : "");
 		g_ptr_array_add(names, g_strconcat(TOP, part->name, NULL));
 		member = (GbeArchiveMember){names->pdata[i], part->text, part->size};
 		g_array_append_val(members, member);
 	}
+	g_array_index(members, GbeArchiveMember, 0) =
+	    (GbeArchiveMember){TOP "CONTENTS", contents->str, contents->len};
 	return gbe_archive_pack((const GbeArchiveMember *)(gpointer)members->data, members->len,
 				ret_archive, error);
-}
-
-/* A mistyped path must not destroy a file. */
-static bool
-is_free(int dir_fd, const char *name, const char *path, GError **error)
-{
-	struct stat st;
-
-	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return gbe_throw(error, GBE_ERROR_FAILED,
-				 "%s is there already; give another name, or remove it", path);
-	return errno == ENOENT || gbe_throw_errno(error, errno, "%s", path);
 }
 
 bool
@@ -195,34 +177,22 @@ gbe_diagnosis_write(GbeApp *app, GBytes *archive, const char *path, GError **err
 {
 	g_autofree char *name = NULL;
 	gbe_autofd int dir_fd = -1;
+	struct stat st;
 
-	if (!gbe_open_parent_in_root(app->root_fd, path, &dir_fd, &name, error) ||
-	    !is_free(dir_fd, name, path, error))
+	if (!gbe_open_parent_in_root(app->root_fd, path, &dir_fd, &name, error))
 		return false;
+	/* A mistyped path must not destroy a file. */
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "%s is there already; give another name, or remove it", path);
+	if (errno != ENOENT)
+		return gbe_throw_errno(error, errno, "%s", path);
 	return (gbe_write_new_at(dir_fd, name, gbe_write_bytes, archive, error) &&
 		gbe_sync_dir(dir_fd, name, error)) ||
 	       gbe_prefix(error, "%s", path);
 }
 
 #define FILES_MAX 200
-
-static JsonNode *
-of_object(JsonObject *object)
-{
-	JsonNode *node = json_node_new(JSON_NODE_OBJECT);
-
-	json_node_take_object(node, object);
-	return node;
-}
-
-static JsonNode *
-of_array(JsonArray *array)
-{
-	JsonNode *node = json_node_new(JSON_NODE_ARRAY);
-
-	json_node_take_array(node, array);
-	return node;
-}
 
 static GbeObserved *
 observe(GbeApp *app, GError **error)
@@ -279,16 +249,15 @@ add_backups(GbeDiagnosis *diagnosis, const GbeObserved *observed)
 	const GPtrArray *backups = observed->facts->backups;
 	JsonArray *manifests = json_array_new();
 	JsonArray *damaged = json_array_new();
-	g_autofree char *why = counted(backups->len, GBE_DIAGNOSIS_BACKUPS_MAX);
+	g_autofree char *why = counted(backups->len, BACKUPS_MAX);
 
-	gbe_diagnosis_add(diagnosis, "list", of_array(first_of(list, GBE_DIAGNOSIS_BACKUPS_MAX)),
-			  why);
-	for (guint i = 0; i < MIN(backups->len, GBE_DIAGNOSIS_BACKUPS_MAX); i++)
+	gbe_diagnosis_add(diagnosis, "list", of_array(first_of(list, BACKUPS_MAX)), why);
+	for (guint i = 0; i < MIN(backups->len, BACKUPS_MAX); i++)
 		json_array_add_object_element(manifests,
 					      gbe_manifest_to_json(backups->pdata[i], false));
 	gbe_diagnosis_add(diagnosis, "manifests", of_array(manifests), why);
 	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++)
-		if (i < GBE_DIAGNOSIS_BACKUPS_MAX)
+		if (i < BACKUPS_MAX)
 			json_array_add_string_element(damaged, observed->damaged->pdata[i]);
 	gbe_diagnosis_add(diagnosis, "unreadable", of_array(damaged), NULL);
 }
@@ -317,27 +286,16 @@ add_ledger(GbeDiagnosis *diagnosis, GbeApp *app)
 
 	if (gbe_ledger_load(app, &ledger, &error)) {
 		len = ledger->records->len;
-		for (guint i = len > GBE_DIAGNOSIS_RECORDS_MAX ? len - GBE_DIAGNOSIS_RECORDS_MAX
-							       : 0;
-		     i < len; i++) {
+		for (guint i = len > RECORDS_MAX ? len - RECORDS_MAX : 0; i < len; i++) {
 			const GbeLedgerRecord *record = ledger->records->pdata[i];
 
 			json_array_add_object_element(records, without_words(record));
 		}
 		why = ledger->holes ? g_strdup("a record of it cannot be read")
-				    : counted(len, GBE_DIAGNOSIS_RECORDS_MAX);
+				    : counted(len, RECORDS_MAX);
 	}
 	gbe_diagnosis_add(diagnosis, "ledger", of_array(records),
 			  error != NULL ? error->message : why);
-}
-
-static void
-add_owner(GbeDiagnosis *diagnosis, const GbeFacts *facts)
-{
-	gbe_diagnosis_add(diagnosis, "owner",
-			  facts->owner != NULL ? of_object(gbe_take_over_to_json(facts->owner))
-					       : NULL,
-			  facts->owner_why);
 }
 
 typedef struct {
@@ -437,23 +395,9 @@ static const char *const own_units[] = {
 };
 
 static void
-list_units(const GbeApp *app, const char *units[G_N_ELEMENTS(own_units) + 2])
-{
-	const char *service = app->config->etcd.service;
-	gsize n = 0;
-
-	for (; n < G_N_ELEMENTS(own_units); n++)
-		units[n] = own_units[n];
-	if (service != NULL)
-		units[n++] = service;
-	units[n] = NULL;
-}
-
-static void
 add_units(GbeDiagnosis *diagnosis, const GbeApp *app, const char *const *units)
 {
 	JsonObject *object = json_object_new();
-	JsonNode *node = json_node_new(JSON_NODE_OBJECT);
 	g_autoptr(GError) error = NULL;
 
 	for (; *units != NULL && !app->below_root && error == NULL; units++) {
@@ -473,8 +417,7 @@ add_units(GbeDiagnosis *diagnosis, const GbeApp *app, const char *const *units)
 		json_object_set_object_member(object, *units, unit);
 		gbe_unit_state_clear(&state);
 	}
-	json_node_take_object(node, object);
-	gbe_diagnosis_add(diagnosis, "units", node,
+	gbe_diagnosis_add(diagnosis, "units", of_object(object),
 			  app->below_root ? "not below --root"
 			  : error != NULL ? error->message
 					  : NULL);
@@ -484,23 +427,29 @@ static void
 add_journal(GbeDiagnosis *diagnosis, const GbeApp *app, const char *const *units)
 {
 	JsonArray *lines = json_array_new();
-	JsonNode *node = json_node_new(JSON_NODE_ARRAY);
 	g_autoptr(GError) error = NULL;
 	bool read = gbe_journal_read(app->below_root ? app->root_fd : -1, identifiers, units,
-				     GBE_DIAGNOSIS_JOURNAL_MAX, lines, &error);
+				     JOURNAL_MAX, lines, &error);
 
-	json_node_take_array(node, lines);
-	gbe_diagnosis_add(diagnosis, "journal", node, read ? NULL : error->message);
+	gbe_diagnosis_add(diagnosis, "journal", of_array(lines), read ? NULL : error->message);
 }
 
-static JsonObject *
-describe_filesystem(int fd)
+static void
+add_filesystem(JsonObject *to, const GbeApp *app, const char *path)
 {
-	JsonObject *object = json_object_new();
+	JsonObject *object;
 	guint64 free_bytes, total, inodes;
-	g_autofree char *type = gbe_filesystem_type(fd);
+	gbe_autofd int fd = -1;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *type = NULL;
 	g_autofree char *id = NULL;
 
+	if (!gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, &error)) {
+		json_object_set_string_member(to, path, error->message);
+		return;
+	}
+	object = json_object_new();
+	type = gbe_filesystem_type(fd);
 	gbe_json_set_string(object, "type", type);
 	if (gbe_filesystem_id(fd, &id, NULL))
 		gbe_json_set_string(object, "id", id);
@@ -511,26 +460,13 @@ describe_filesystem(int fd)
 	}
 	json_object_set_boolean_member(object, "read_only", gbe_filesystem_read_only(fd));
 	json_object_set_boolean_member(object, "subvolume", gbe_is_subvolume(fd));
-	return object;
-}
-
-static void
-add_filesystem(JsonObject *to, const GbeApp *app, const char *path)
-{
-	gbe_autofd int fd = -1;
-	g_autoptr(GError) error = NULL;
-
-	if (gbe_open_in_root(app->root_fd, path, O_RDONLY | O_DIRECTORY, &fd, &error))
-		json_object_set_object_member(to, path, describe_filesystem(fd));
-	else
-		json_object_set_string_member(to, path, error->message);
+	json_object_set_object_member(to, path, object);
 }
 
 static void
 add_filesystems(GbeDiagnosis *diagnosis, GbeApp *app)
 {
 	JsonObject *object = json_object_new();
-	JsonNode *node = json_node_new(JSON_NODE_OBJECT);
 	GbeObserveOptions options = {0};
 	g_autoptr(GbeObserved) observed = NULL;
 
@@ -540,8 +476,7 @@ add_filesystems(GbeDiagnosis *diagnosis, GbeApp *app)
 	add_filesystem(object, app, app->config->etcd.data_dir);
 	if (gbe_observe(app, &options, &observed, NULL) && observed->store->path != NULL)
 		add_filesystem(object, app, observed->store->path);
-	json_node_take_object(node, object);
-	gbe_diagnosis_add(diagnosis, "filesystems", node, NULL);
+	gbe_diagnosis_add(diagnosis, "filesystems", of_object(object), NULL);
 }
 
 /* NAME, VERSION and the like, never the whole file: images add their own fields. */
@@ -571,7 +506,6 @@ static void
 add_versions(GbeDiagnosis *diagnosis, const GbeApp *app, const GbeHealthLook *look)
 {
 	JsonObject *versions = json_object_new();
-	JsonNode *node = json_node_new(JSON_NODE_OBJECT);
 	struct utsname kernel;
 
 	gbe_json_set_string(versions, "greenboot-etcd", GBE_VERSION);
@@ -584,20 +518,7 @@ add_versions(GbeDiagnosis *diagnosis, const GbeApp *app, const GbeHealthLook *lo
 	/* Only these words of the kernel's command line. */
 	gbe_json_set_string(versions, "greenboot-etcd.restore", app->cmdline.restore);
 	json_object_set_boolean_member(versions, "greenboot-etcd.skip", app->cmdline.skip);
-	json_node_take_object(node, versions);
-	gbe_diagnosis_add(diagnosis, "versions", node, NULL);
-}
-
-static void
-gbe_diagnosis_collect_system(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook *look)
-{
-	const char *units[G_N_ELEMENTS(own_units) + 2];
-
-	list_units(app, units);
-	add_filesystems(diagnosis, app);
-	add_units(diagnosis, app, units);
-	add_journal(diagnosis, app, units);
-	add_versions(diagnosis, app, look);
+	gbe_diagnosis_add(diagnosis, "versions", of_object(versions), NULL);
 }
 
 void
@@ -605,7 +526,11 @@ gbe_diagnosis_collect(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook 
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GbeObserved) observed = NULL;
+	const char *units[G_N_ELEMENTS(own_units) + 2] = {NULL};
 
+	/* The unit of etcd may be missing; then the list ends one place earlier. */
+	memcpy(units, own_units, sizeof own_units);
+	units[G_N_ELEMENTS(own_units)] = app->config->etcd.service;
 	/* Without a state, all other parts can still be collected. */
 	if (app->state_fd < 0)
 		(void)!gbe_app_open_state(app, false, NULL);
@@ -613,9 +538,16 @@ gbe_diagnosis_collect(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook 
 	observed = observe(app, &error);
 	if (observed != NULL) {
 		add_backups(diagnosis, observed);
-		add_owner(diagnosis, observed->facts);
+		gbe_diagnosis_add(diagnosis, "owner",
+				  observed->facts->owner != NULL
+				      ? of_object(gbe_take_over_to_json(observed->facts->owner))
+				      : NULL,
+				  observed->facts->owner_why);
 		add_files(diagnosis, observed->data);
 	}
 	add_ledger(diagnosis, app);
-	gbe_diagnosis_collect_system(diagnosis, app, look);
+	add_filesystems(diagnosis, app);
+	add_units(diagnosis, app, units);
+	add_journal(diagnosis, app, units);
+	add_versions(diagnosis, app, look);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Looks at etcd's health while the device is in use, and shows it. Records nothing: no verdict changes. */
 #include "app/monitor/monitor.h"
 
 #include <string.h>
@@ -87,10 +86,8 @@ put_verdict(GString *to, const GbeFacts *facts)
 {
 	const GbeTakeOver *owner = facts->owner;
 	const GbeRunRecord *run = gbe_facts_this_run(facts);
-	const char *own = gbe_verdict_to_public(GBE_VERDICT_NONE);
+	const char *own = gbe_verdict_to_public(run != NULL ? run->verdict : GBE_VERDICT_NONE);
 
-	if (run != NULL)
-		own = gbe_verdict_to_public(run->verdict);
 	put_help(to, "verdict", "greenboot's verdict of this run: 1 for the one that it is.");
 	for (guint i = GBE_VERDICT_NONE; i <= GBE_VERDICT_RED; i++)
 		if (i != GBE_VERDICT_JUDGING)
@@ -142,10 +139,14 @@ put_health(GString *to, const GbeHealthFacts *facts, const GbeHealthReport *repo
 }
 
 static void
-put_expiry(GString *to, const char *file, gint64 expires)
+put_expiry(GString *to, bool *any, const char *file, gint64 expires)
 {
 	g_autofree char *escaped = escape(file);
 
+	if (!*any)
+		put_help(to, "certificate_expiry_seconds",
+			 "When a certificate expires, in seconds since the epoch.");
+	*any = true;
 	g_string_append_printf(
 	    to, PREFIX "certificate_expiry_seconds{file=\"%s\"} %" G_GINT64_FORMAT "\n", escaped,
 	    expires);
@@ -157,24 +158,13 @@ put_certificates(GString *to, const GbeHealthFacts *facts)
 	guint certs = facts->certs != NULL ? MIN(facts->certs->len, CERTS_MAX) : 0;
 	bool any = false;
 
-	for (guint i = 0; i < G_N_ELEMENTS(facts->tls); i++) {
-		const GbeTlsFile *tls = &facts->tls[i];
-
-		if (tls->key == NULL || tls->expires < 0)
-			continue;
-		if (!any)
-			put_help(to, "certificate_expiry_seconds",
-				 "When a certificate expires, in seconds since the epoch.");
-		any = true;
-		put_expiry(to, tls->key, tls->expires);
-	}
-	if (!any && certs > 0)
-		put_help(to, "certificate_expiry_seconds",
-			 "When a certificate expires, in seconds since the epoch.");
+	for (guint i = 0; i < G_N_ELEMENTS(facts->tls); i++)
+		if (facts->tls[i].key != NULL && facts->tls[i].expires >= 0)
+			put_expiry(to, &any, facts->tls[i].key, facts->tls[i].expires);
 	for (guint i = 0; i < certs; i++) {
 		const GbeTlsFile *file = facts->certs->pdata[i];
 
-		put_expiry(to, file->path, file->expires);
+		put_expiry(to, &any, file->path, file->expires);
 	}
 }
 
@@ -234,8 +224,10 @@ put_rehearsal(GString *to, const GbeHealthLook *look, const GbeObserved *observe
 	    rehearsal.at);
 }
 
+/* The text file for Prometheus' node_exporter ([metrics] textfile); greenboot-etcd-monitor(8) has the names. An unknown
+ * value has no line. @observed: NULL when observing failed; etcd's part is then still written. */
 static char *
-gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed)
+metrics_text(const GbeHealthLook *look, GbeObserved *observed)
 {
 	GString *text = g_string_new(NULL);
 
@@ -252,94 +244,54 @@ gbe_metrics_text(const GbeHealthLook *look, GbeObserved *observed)
 	return g_string_free(text, false);
 }
 
-/* node_exporter may read the file at any time: it gets the old file or the new one, never half of one. */
-static bool
-write_textfile(GbeApp *app, const char *text, GError **error)
-{
-	const char *path = app->config->metrics.textfile;
-	g_autofree char *name = NULL;
-	gbe_autofd int dir_fd = -1;
-
-	if (path == NULL || *path == '\0')
-		return true;
-	return (gbe_open_parent_in_root(app->root_fd, path, &dir_fd, &name, error) &&
-		gbe_write_file_at(dir_fd, name, text, strlen(text), 0644, GBE_WRITE_LATER,
-				  error)) ||
-	       gbe_prefix(error, "[metrics] textfile=%s", path);
-}
-
-/* The result that the last look has shown; NULL: there was no look. */
-static JsonObject *
-shown(GbeApp *app)
-{
-	g_autoptr(JsonObject) whole = NULL;
-	g_autofree char *bytes = NULL;
-	JsonObject *status;
-	JsonObject *etcd;
-	gsize size;
-
-	if (!gbe_read_in_root(app->root_fd, GBE_STATUS_FILE, GBE_JSON_MAX_SIZE, &bytes, &size,
-			      NULL) ||
-	    !gbe_json_parse_object(bytes, size, GBE_STATUS_FILE, &whole, NULL))
-		return NULL;
-	status = gbe_json_object(whole, "status");
-	etcd = status != NULL ? gbe_json_object(status, "etcd") : NULL;
-	return etcd != NULL ? json_object_ref(etcd) : NULL;
-}
-
 /* Only changes go to the journal: a new problem, and its end. */
 static void
-say(GbeApp *app, const GbeHealthReport *report)
+say_change(GbeApp *app, const GbeHealthReport *report)
 {
 	GbeEventFields fields = {0};
-	g_autoptr(JsonObject) before = shown(app);
-	const char *reason =
-	    before != NULL ? gbe_json_string(before, "reason", NULL) : GBE_STATUS_NOT_ASKED;
-	bool known = g_strcmp0(reason, GBE_STATUS_NOT_ASKED) != 0;
+	g_autoptr(JsonObject) whole = NULL;
+	g_autofree char *bytes = NULL;
+	const char *reason = GBE_STATUS_NOT_ASKED;
+	JsonObject *status = NULL;
+	JsonObject *before = NULL;
+	gsize size;
+	bool known;
 
+	/* The result that the last look has shown. */
+	if (gbe_read_in_root(app->root_fd, GBE_STATUS_FILE, GBE_JSON_MAX_SIZE, &bytes, &size,
+			     NULL) &&
+	    gbe_json_parse_object(bytes, size, GBE_STATUS_FILE, &whole, NULL))
+		status = gbe_json_object(whole, "status");
+	if (status != NULL)
+		before = gbe_json_object(status, "etcd");
+	if (before != NULL)
+		reason = gbe_json_string(before, "reason", NULL);
+	known = g_strcmp0(reason, GBE_STATUS_NOT_ASKED) != 0;
 	if (report->health == GBE_HEALTH_HEALTHY ? known && !gbe_json_bool(before, "healthy", false)
 						 : g_strcmp0(reason, report->reason) != 0)
 		gbe_verdict_say_health(report, &fields);
 }
 
-/* Loads the configuration like the programs of the boot, but does not remember it: the monitor writes nothing
- * into the state. */
-static bool
-configure(GbeApp *app, GbeDeployment *booted)
-{
-	g_autoptr(GbeDeployments) deployments =
-	    gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
-	g_autofree char *complaint = NULL;
-
-	gbe_deployment_copy(booted, &deployments->booted);
-	(void)!gbe_app_open_state(app, false, NULL);
-	gbe_configuration_choose(app, booted->id, &complaint);
-	return !gbe_config_is_off(app->config) && app->config->health.monitor > 0;
-}
-
-static void
-look_now(GbeApp *app, const GbeDeployment *booted, GbeHealthLook *look)
-{
-	g_autoptr(GbeFacts) facts = NULL;
-
-	if (app->state_fd >= 0 && gbe_verdict_look(app, booted, &facts, NULL))
-		gbe_health_look_expect(look, facts);
-	gbe_certs_add_to_health(app, look->facts);
-	gbe_health_look_now(look, (guint)app->config->health.request_timeout * 1000);
-}
-
-/* Writes each of the three by itself: a failure of one does not stop the others. */
+/* Writes each of the three on its own: a failure of one does not stop the others. */
 static bool
 show(GbeApp *app, const GbeHealthLook *look, GError **error)
 {
 	GbeObserveOptions options = {0};
+	const char *path = app->config->metrics.textfile;
 	g_autoptr(GbeObserved) observed = NULL;
-	g_autofree char *text = NULL;
 	bool seen = gbe_observe(app, &options, &observed, error);
-	bool written;
+	GError **first = seen ? error : NULL;
+	g_autofree char *text = metrics_text(look, observed);
+	g_autofree char *name = NULL;
+	gbe_autofd int dir_fd = -1;
+	bool written = true;
 
-	text = gbe_metrics_text(look, observed);
-	written = write_textfile(app, text, seen ? error : NULL);
+	/* node_exporter may read the file at any time: it gets the old file or the new one, never half of one. */
+	if (path != NULL && *path != '\0')
+		written = (gbe_open_parent_in_root(app->root_fd, path, &dir_fd, &name, first) &&
+			   gbe_write_file_at(dir_fd, name, text, strlen(text), 0644,
+					     GBE_WRITE_LATER, first)) ||
+			  gbe_prefix(first, "[metrics] textfile=%s", path);
 	if (seen)
 		gbe_status_write(app, observed, look);
 	return seen && written;
@@ -348,16 +300,25 @@ show(GbeApp *app, const GbeHealthLook *look, GError **error)
 bool
 gbe_monitor_run(GbeApp *app, GError **error)
 {
-	GbeDeployment booted = {0};
+	g_autoptr(GbeDeployments) deployments =
+	    gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+	g_autofree char *complaint = NULL;
 	g_autoptr(GbeHealthLook) look = NULL;
-	bool ok = true;
+	g_autoptr(GbeFacts) facts = NULL;
 
-	if (configure(app, &booted)) {
-		look = gbe_health_look_new(app);
-		look_now(app, &booted, look);
-		say(app, look->report);
-		ok = show(app, look, error);
-	}
-	gbe_deployment_clear(&booted);
-	return ok;
+	/* Loads the configuration like the programs of the boot, but does not remember it: the monitor writes nothing
+	 * into the state. */
+	(void)!gbe_app_open_state(app, false, NULL);
+	gbe_configuration_choose(app, deployments->booted.id, &complaint);
+	if (gbe_config_is_off(app->config) || app->config->health.monitor == 0)
+		return true;
+	look = gbe_health_look_new(app);
+	if (app->state_fd >= 0 && gbe_verdict_look(app, &deployments->booted, &facts, NULL))
+		gbe_health_look_expect(look, facts);
+	g_clear_pointer(&facts, gbe_facts_free);
+	g_clear_pointer(&deployments, gbe_deployments_free);
+	gbe_certs_add_to_health(app, look->facts);
+	gbe_health_look_now(look, (guint)app->config->health.request_timeout * 1000);
+	say_change(app, look->report);
+	return show(app, look, error);
 }
