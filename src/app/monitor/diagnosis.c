@@ -95,29 +95,23 @@ clean(const char *text)
 	return g_strconcat(redacted, "...", NULL);
 }
 
-/* @snaps, from a fingerprint: names with blanks between them. True: etcd gave all of them. */
-static bool
-is_of_etcd(const char *snaps)
-{
-	g_auto(GStrv) names = g_strsplit(snaps, " ", -1);
-	bool own = true;
-
-	for (guint i = 0; own && names[i] != NULL; i++) {
-		g_autofree char *path = g_strconcat("snap/", names[i], NULL);
-
-		own = gbe_layout_is_own(path);
-	}
-	return own;
-}
-
 /* A person's own words and file names stay on the device. */
 static char *
 clean_member(const char *key, const char *text)
 {
-	if (g_strcmp0(key, "description") == 0 ||
-	    (g_strcmp0(key, "snaps") == 0 && !is_of_etcd(text)))
-		return g_strdup(GBE_REDACTED);
-	return clean(text);
+	bool own = g_strcmp0(key, "description") != 0;
+
+	/* From a fingerprint: names with blanks between them. etcd gave all of them, or they are not shown. */
+	if (g_strcmp0(key, "snaps") == 0) {
+		g_auto(GStrv) names = g_strsplit(text, " ", -1);
+
+		for (guint i = 0; own && names[i] != NULL; i++) {
+			g_autofree char *path = g_strconcat("snap/", names[i], NULL);
+
+			own = gbe_layout_is_own(path);
+		}
+	}
+	return own ? clean(text) : g_strdup(GBE_REDACTED);
 }
 
 void
@@ -232,26 +226,19 @@ counted(guint all, guint max)
 	return all > max ? g_strdup_printf("the first %u of %u", max, all) : NULL;
 }
 
-static JsonArray *
-first_of(JsonArray *all, guint max)
-{
-	JsonArray *some = json_array_new();
-
-	for (guint i = 0; i < MIN(json_array_get_length(all), max); i++)
-		json_array_add_element(some, json_array_dup_element(all, i));
-	return some;
-}
-
 static void
 add_backups(GbeDiagnosis *diagnosis, const GbeObserved *observed)
 {
 	g_autoptr(JsonArray) list = gbe_status_list(observed, false);
 	const GPtrArray *backups = observed->facts->backups;
+	JsonArray *first = json_array_new();
 	JsonArray *manifests = json_array_new();
 	JsonArray *damaged = json_array_new();
 	g_autofree char *why = counted(backups->len, BACKUPS_MAX);
 
-	gbe_diagnosis_add(diagnosis, "list", of_array(first_of(list, BACKUPS_MAX)), why);
+	for (guint i = 0; i < MIN(json_array_get_length(list), BACKUPS_MAX); i++)
+		json_array_add_element(first, json_array_dup_element(list, i));
+	gbe_diagnosis_add(diagnosis, "list", of_array(first), why);
 	for (guint i = 0; i < MIN(backups->len, BACKUPS_MAX); i++)
 		json_array_add_object_element(manifests,
 					      gbe_manifest_to_json(backups->pdata[i], false));
@@ -424,17 +411,6 @@ add_units(GbeDiagnosis *diagnosis, const GbeApp *app, const char *const *units)
 }
 
 static void
-add_journal(GbeDiagnosis *diagnosis, const GbeApp *app, const char *const *units)
-{
-	JsonArray *lines = json_array_new();
-	g_autoptr(GError) error = NULL;
-	bool read = gbe_journal_read(app->below_root ? app->root_fd : -1, identifiers, units,
-				     JOURNAL_MAX, lines, &error);
-
-	gbe_diagnosis_add(diagnosis, "journal", of_array(lines), read ? NULL : error->message);
-}
-
-static void
 add_filesystem(JsonObject *to, const GbeApp *app, const char *path)
 {
 	JsonObject *object;
@@ -479,34 +455,18 @@ add_filesystems(GbeDiagnosis *diagnosis, GbeApp *app)
 	gbe_diagnosis_add(diagnosis, "filesystems", of_object(object), NULL);
 }
 
-/* NAME, VERSION and the like, never the whole file: images add their own fields. */
-static void
-add_os_release(JsonObject *versions, const GbeApp *app)
-{
-	static const char *const keys[] = {"PRETTY_NAME",   "ID",	"VERSION_ID",
-					   "VARIANT_ID",    "IMAGE_ID", "IMAGE_VERSION",
-					   "OSTREE_VERSION"};
-	g_autofree char *text = NULL;
-	g_auto(GStrv) lines = NULL;
-	gsize size;
-
-	if (!gbe_read_in_root(app->root_fd, OS_RELEASE, 65536, &text, &size, NULL))
-		return;
-	lines = g_strsplit(text, "\n", -1);
-	for (guint i = 0; lines[i] != NULL; i++)
-		for (guint k = 0; k < G_N_ELEMENTS(keys); k++) {
-			gsize n = strlen(keys[k]);
-
-			if (strncmp(lines[i], keys[k], n) == 0 && lines[i][n] == '=')
-				gbe_json_set_string(versions, keys[k], lines[i] + n + 1);
-		}
-}
-
 static void
 add_versions(GbeDiagnosis *diagnosis, const GbeApp *app, const GbeHealthLook *look)
 {
+	/* NAME, VERSION and the like, never the whole file: images add their own fields. */
+	static const char *const keys[] = {"PRETTY_NAME",   "ID",	"VERSION_ID",
+					   "VARIANT_ID",    "IMAGE_ID", "IMAGE_VERSION",
+					   "OSTREE_VERSION"};
 	JsonObject *versions = json_object_new();
 	struct utsname kernel;
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	gsize size;
 
 	gbe_json_set_string(versions, "greenboot-etcd", GBE_VERSION);
 	gbe_json_set_string(versions, "etcd", look != NULL ? look->facts->version : NULL);
@@ -514,7 +474,15 @@ add_versions(GbeDiagnosis *diagnosis, const GbeApp *app, const GbeHealthLook *lo
 		gbe_json_set_string(versions, "kernel", kernel.release);
 		gbe_json_set_string(versions, "machine", kernel.machine);
 	}
-	add_os_release(versions, app);
+	if (gbe_read_in_root(app->root_fd, OS_RELEASE, 65536, &text, &size, NULL))
+		lines = g_strsplit(text, "\n", -1);
+	for (guint i = 0; lines != NULL && lines[i] != NULL; i++)
+		for (guint k = 0; k < G_N_ELEMENTS(keys); k++) {
+			gsize n = strlen(keys[k]);
+
+			if (strncmp(lines[i], keys[k], n) == 0 && lines[i][n] == '=')
+				gbe_json_set_string(versions, keys[k], lines[i] + n + 1);
+		}
 	/* Only these words of the kernel's command line. */
 	gbe_json_set_string(versions, "greenboot-etcd.restore", app->cmdline.restore);
 	json_object_set_boolean_member(versions, "greenboot-etcd.skip", app->cmdline.skip);
@@ -527,6 +495,9 @@ gbe_diagnosis_collect(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook 
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GbeObserved) observed = NULL;
 	const char *units[G_N_ELEMENTS(own_units) + 2] = {NULL};
+	JsonArray *lines = json_array_new();
+	g_autoptr(GError) no_journal = NULL;
+	bool journal_read;
 
 	/* The unit of etcd may be missing; then the list ends one place earlier. */
 	memcpy(units, own_units, sizeof own_units);
@@ -548,6 +519,9 @@ gbe_diagnosis_collect(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook 
 	add_ledger(diagnosis, app);
 	add_filesystems(diagnosis, app);
 	add_units(diagnosis, app, units);
-	add_journal(diagnosis, app, units);
+	journal_read = gbe_journal_read(app->below_root ? app->root_fd : -1, identifiers, units,
+					JOURNAL_MAX, lines, &no_journal);
+	gbe_diagnosis_add(diagnosis, "journal", of_array(lines),
+			  journal_read ? NULL : no_journal->message);
 	add_versions(diagnosis, app, look);
 }
