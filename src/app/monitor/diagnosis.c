@@ -249,18 +249,6 @@ add_backups(GbeDiagnosis *diagnosis, const GbeObserved *observed)
 	gbe_diagnosis_add(diagnosis, "unreadable", of_array(damaged), NULL);
 }
 
-/* A description in a person's own words may have anything in it. */
-static JsonObject *
-without_words(const GbeLedgerRecord *record)
-{
-	JsonObject *copy = gbe_json_copy_object(record->object);
-
-	if (record->kind == GBE_LEDGER_OPERATION &&
-	    g_strcmp0(gbe_json_string(copy, "rule", NULL), "by-hand") == 0)
-		json_object_set_string_member(copy, "reason", GBE_REDACTED);
-	return copy;
-}
-
 /* The ledger's newest records, and the facts about the data that follow from all of its records. */
 static void
 add_ledger(GbeDiagnosis *diagnosis, GbeApp *app)
@@ -275,8 +263,13 @@ add_ledger(GbeDiagnosis *diagnosis, GbeApp *app)
 		len = ledger->records->len;
 		for (guint i = len > RECORDS_MAX ? len - RECORDS_MAX : 0; i < len; i++) {
 			const GbeLedgerRecord *record = ledger->records->pdata[i];
+			JsonObject *copy = gbe_json_copy_object(record->object);
 
-			json_array_add_object_element(records, without_words(record));
+			/* A description in a person's own words may have anything in it. */
+			if (record->kind == GBE_LEDGER_OPERATION &&
+			    g_strcmp0(gbe_json_string(copy, "rule", NULL), "by-hand") == 0)
+				json_object_set_string_member(copy, "reason", GBE_REDACTED);
+			json_array_add_object_element(records, copy);
 		}
 		why = ledger->holes ? g_strdup("a record of it cannot be read")
 				    : counted(len, RECORDS_MAX);

@@ -222,24 +222,6 @@ check_files(const Rehearsing *r, const GbeDirectory *after, GError **error)
 
 /* ---- the rehearsal ---- */
 
-static bool
-check_facts(const Rehearsing *r, GError **error)
-{
-	const GbeFacts *facts = r->observed->facts;
-	const GbeRunRecord *run = gbe_facts_this_run(facts);
-
-	if (facts->data != GBE_YES)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "there is no etcd data in %s",
-				 r->observed->data->path);
-	if (facts->store == GBE_NO || r->observed->store->fd < 0)
-		return gbe_observed_no_store(r->observed, error) ||
-		       gbe_rethrow(error, GBE_ERROR_CANNOT_TELL);
-	if (run != NULL && run->health == GBE_HEALTH_UNHEALTHY)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "today's etcd is not healthy (%s)",
-				 run->reason != NULL ? run->reason : "no reason recorded");
-	return gbe_data_check_whole(r->observed->data, error);
-}
-
 /* Before anything is cloned: the answer to most updates that cannot work. */
 static bool
 compare_versions(Rehearsing *r, GError **error)
@@ -400,10 +382,22 @@ clone_until_sound(Rehearsing *r, GError **error)
 static bool
 prepare(Rehearsing *r, GError **error)
 {
+	const GbeFacts *facts = r->observed->facts;
+	const GbeRunRecord *run = gbe_facts_this_run(facts);
 	g_autofree char *program = NULL;
 
-	if (!check_facts(r, error) || !gbe_deployments_open_tree(r->app->root_fd, r->update->ref.id,
-								 &r->tree, &r->tree_fd, error))
+	if (facts->data != GBE_YES)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "there is no etcd data in %s",
+				 r->observed->data->path);
+	if (facts->store == GBE_NO || r->observed->store->fd < 0)
+		return gbe_observed_no_store(r->observed, error) ||
+		       gbe_rethrow(error, GBE_ERROR_CANNOT_TELL);
+	if (run != NULL && run->health == GBE_HEALTH_UNHEALTHY)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "today's etcd is not healthy (%s)",
+				 run->reason != NULL ? run->reason : "no reason recorded");
+	if (!gbe_data_check_whole(r->observed->data, error) ||
+	    !gbe_deployments_open_tree(r->app->root_fd, r->update->ref.id, &r->tree, &r->tree_fd,
+				       error))
 		return false;
 	if (!gbe_configuration_of_tree(r->app, r->tree_fd, &r->config, error) ||
 	    !ask_version(r, error))
@@ -448,29 +442,12 @@ play(Rehearsing *r, const GbeEtcdCopyStart *start, bool write, GError **error)
 	return !GBE_FAULT("rehearse-ended", error);
 }
 
-/* For certain: today's etcd on what the update's etcd left. */
-static void
-try_the_way_back(Rehearsing *r)
-{
-	const GbeEtcdCopyStart start = etcd_of_today(r);
-	g_autoptr(GError) local = NULL;
-
-	if (r->app->config->preflight.rehearse != GBE_REHEARSE_FULL)
-		return;
-	g_clear_pointer(&r->rehearsal->going_back, g_free);
-	if (play(r, &start, false, &local)) {
-		r->rehearsal->goes_back = GBE_YES;
-		return;
-	}
-	r->rehearsal->goes_back =
-	    g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ? GBE_NO : GBE_UNKNOWN;
-	r->rehearsal->going_back = g_strdup_printf("today's etcd: %s", local->message);
-}
-
 static bool
 work(Rehearsing *r, GError **error)
 {
+	GbeRehearsal *rehearsal = r->rehearsal;
 	GbeEtcdCopyStart start;
+	g_autoptr(GError) local = NULL;
 	g_auto(GbeDirectory) after = {0};
 	g_autofree char *what = NULL;
 
@@ -485,7 +462,18 @@ work(Rehearsing *r, GError **error)
 				 what);
 	if (r->refused && !check_files(r, &after, error))
 		return false;
-	try_the_way_back(r);
+	if (r->app->config->preflight.rehearse != GBE_REHEARSE_FULL)
+		return true;
+	/* The way back, for certain: today's etcd on what the update's etcd left. */
+	start = etcd_of_today(r);
+	g_clear_pointer(&rehearsal->going_back, g_free);
+	if (play(r, &start, false, &local)) {
+		rehearsal->goes_back = GBE_YES;
+		return true;
+	}
+	rehearsal->goes_back =
+	    g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ? GBE_NO : GBE_UNKNOWN;
+	rehearsal->going_back = g_strdup_printf("today's etcd: %s", local->message);
 	return true;
 }
 

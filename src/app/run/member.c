@@ -104,52 +104,6 @@ find_program(const GbeConfig *config, const char *name, char **ret_path, GError 
 	return true;
 }
 
-static bool
-make_argv(GbeMember *member, GError **error)
-{
-	const GbeConfig *config = member->app->config;
-	char **command = member->options->command;
-	g_autoptr(GStrvBuilder) argv = g_strv_builder_new();
-	g_auto(GStrv) more = NULL;
-	g_autofree char *program = NULL;
-
-	if (!gbe_run_args(config->run.args, &more, error) ||
-	    !find_program(config, command[0], &program, error))
-		return false;
-	g_strv_builder_add(argv, program);
-	for (guint i = 1; command[i] != NULL; i++)
-		g_strv_builder_add(argv, command[i]);
-	for (guint i = 0; more[i] != NULL; i++)
-		g_strv_builder_add(argv, more[i]);
-	member->argv = g_strv_builder_end(argv);
-	return true;
-}
-
-/* Adds the variables in the files of env-file=. */
-static bool
-read_files(const GbeApp *app, char ***environment, GError **error)
-{
-	g_auto(GStrv) files = NULL;
-
-	if (!gbe_run_files(app->config->run.env_file, &files, error))
-		return false;
-	for (guint i = 0; files[i] != NULL; i++) {
-		bool optional = files[i][0] == '-';
-		g_autoptr(GError) local = NULL;
-		g_autofree char *text = NULL;
-		gsize size;
-
-		if (gbe_read_in_root(app->root_fd, files[i] + (optional ? 1 : 0), FILE_MAX, &text,
-				     &size, &local)) {
-			*environment = gbe_run_environment(*environment, text);
-		} else if (!optional || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			g_propagate_error(error, g_steal_pointer(&local));
-			return gbe_prefix(error, "[run] env-file");
-		}
-	}
-	return true;
-}
-
 /* Sets those of the variables @from that @is_wanted (NULL: all) names. Takes @environment and returns it. */
 static char **
 with_variables(char **environment, char **from, bool (*is_wanted)(const char *name))
@@ -177,10 +131,25 @@ make_environment(GbeMember *member, GError **error)
 	const GbeConfig *config = member->app->config;
 	g_autofree char *here = g_get_current_dir();
 	g_auto(GStrv) own = g_get_environ();
+	g_auto(GStrv) names = NULL;
 	g_auto(GStrv) files = g_new0(char *, 1);
 
-	if (!read_files(member->app, &files, error))
+	if (!gbe_run_files(config->run.env_file, &names, error))
 		return false;
+	for (guint i = 0; names[i] != NULL; i++) {
+		bool optional = names[i][0] == '-';
+		g_autoptr(GError) local = NULL;
+		g_autofree char *text = NULL;
+		gsize size;
+
+		if (gbe_read_in_root(member->app->root_fd, names[i] + (optional ? 1 : 0), FILE_MAX,
+				     &text, &size, &local)) {
+			files = gbe_run_environment(files, text);
+		} else if (!optional || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+			(void)gbe_pass(error, &local);
+			return gbe_prefix(error, "[run] env-file");
+		}
+	}
 	/* A unit gets etcd's variables from the caller's environment. systemd reads the other variables from the files
 	 * when it starts etcd; the values that identify an etcd are noted in the unit, as they are now. */
 	if (member->parent != NULL) {
@@ -206,7 +175,10 @@ gbe_member_prepare(GbeApp *app, const GbeMemberOptions *options, GbeMember **ret
 		   GError **error)
 {
 	g_autoptr(GbeMember) member = g_new0(GbeMember, 1);
+	g_autoptr(GStrvBuilder) argv = g_strv_builder_new();
 	g_autofree char *own = NULL;
+	g_autofree char *program = NULL;
+	g_auto(GStrv) more = NULL;
 
 	member->app = app;
 	member->options = options;
@@ -221,7 +193,16 @@ gbe_member_prepare(GbeApp *app, const GbeMemberOptions *options, GbeMember **ret
 		member->parent = g_strdup(options->parent);
 	else if (gbe_unit_is_parent(own))
 		member->parent = g_steal_pointer(&own);
-	if (!make_argv(member, error) || !make_environment(member, error))
+	if (!gbe_run_args(app->config->run.args, &more, error) ||
+	    !find_program(app->config, options->command[0], &program, error))
+		return false;
+	g_strv_builder_add(argv, program);
+	for (guint i = 1; options->command[i] != NULL; i++)
+		g_strv_builder_add(argv, options->command[i]);
+	for (guint i = 0; more[i] != NULL; i++)
+		g_strv_builder_add(argv, more[i]);
+	member->argv = g_strv_builder_end(argv);
+	if (!make_environment(member, error))
 		return false;
 	*ret_member = g_steal_pointer(&member);
 	return true;
@@ -260,8 +241,7 @@ start_clear(Start *start)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Start, start_clear)
 
-static void note(GbeMember *member, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
+G_GNUC_PRINTF(2, 3)
 static void
 note(GbeMember *member, const char *format, ...)
 {
@@ -390,17 +370,6 @@ queue_start(Start *start, GError **error)
 	}
 }
 
-/* prerun has its own limit for missing progress. */
-static bool
-prerun_works(Start *start)
-{
-	g_auto(GbeParentUnit) prerun = {NULL};
-
-	return start->member->protected &&
-	       gbe_transient_parent(start->jobs, GBE_PRERUN_UNIT, &prerun, NULL) &&
-	       g_str_equal(prerun.active_state, "activating");
-}
-
 /* Says why etcd did not start; always false. A failed start must leave nothing: no later attempt may start etcd without
  * its caller's knowledge. */
 static bool
@@ -450,11 +419,17 @@ wait_until_ready(Start *start, GError **error)
 	guint64 seconds = start->member->options->timeout + GRACE_SECONDS;
 	const char *result = NULL;
 
-	do
+	for (bool prerun_works = true; result == NULL && prerun_works;) {
+		g_auto(GbeParentUnit) prerun = {NULL};
+
 		if (!gbe_jobs_wait(start->jobs, start->job, (guint)(seconds * 1000), &result,
 				   error))
 			return gbe_prefix(error, "while %s starts", name);
-	while (result == NULL && prerun_works(start));
+		/* prerun has its own limit for missing progress. */
+		prerun_works = result == NULL && start->member->protected &&
+			       gbe_transient_parent(start->jobs, GBE_PRERUN_UNIT, &prerun, NULL) &&
+			       g_str_equal(prerun.active_state, "activating");
+	}
 	if (result == NULL)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "%s is not ready after %" G_GUINT64_FORMAT

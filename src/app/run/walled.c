@@ -222,28 +222,12 @@ gbe_walled_start(GbeApp *app, const GbeWalled *walled, GbeWalledRun *ret_run, GE
 	return true;
 }
 
-/* Others also write to that file system. */
-static bool
-check_disk(const GbeWalledRun *run, GError **error)
-{
-	guint64 available, total, inodes, size;
-	g_autoptr(GError) local = NULL;
-
-	if (!gbe_filesystem_space(run->work_fd, &available, &total, &inodes, &local))
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", local->message);
-	if (available >= MIN(FREE_LEAST, run->available / 2))
-		return true;
-	size = allocated_below(run->work_fd);
-	return size > run->size && size - run->size >= (run->available - available) / 2
-		   ? gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s fills the disk", run->child.name)
-		   : gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-			       "other programs fill the disk while %s runs", run->child.name);
-}
-
 static bool
 poll_run(GbeWalledRun *run, bool *ret_running, GError **error)
 {
 	g_auto(GbeUnitState) state = {NULL};
+	guint64 available, total, inodes, size;
+	g_autoptr(GError) local = NULL;
 	struct stat st;
 
 	if (run->jobs != NULL) {
@@ -260,7 +244,16 @@ poll_run(GbeWalledRun *run, bool *ret_running, GError **error)
 	if (fstat(run->child.out_fd, &st) == 0 && st.st_size > OUTPUT_MOST)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s prints without end",
 				 run->child.name);
-	return check_disk(run, error);
+	if (!gbe_filesystem_space(run->work_fd, &available, &total, &inodes, &local))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", local->message);
+	if (available >= MIN(FREE_LEAST, run->available / 2))
+		return true;
+	/* Others also write to that file system. */
+	size = allocated_below(run->work_fd);
+	return size > run->size && size - run->size >= (run->available - available) / 2
+		   ? gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s fills the disk", run->child.name)
+		   : gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+			       "other programs fill the disk while %s runs", run->child.name);
 }
 
 bool

@@ -230,49 +230,45 @@ is_member(const GbeEtcdMembers *members, guint64 id)
 	return false;
 }
 
-/* Another member may still be full, and frees its own database before its alarm is cleared there. A member that left
- * the cluster, or that the data had before a snapshot was restored, cannot: etcd keeps its alarm until it is disarmed.
- * Appends its id to @text. */
-static bool
-disarm_gone(GbeClient *client, gint64 deadline, GString *text, GbeCallFailure *failure)
-{
-	GbeEtcdAlarms alarms = {{0}};
-	GbeEtcdMembers members = {{0}};
-	bool ok = gbe_client_alarms(client, deadline, &alarms, failure) &&
-		  gbe_client_members(client, deadline, &members, failure);
-
-	for (guint i = 0; ok && alarms.list != NULL && i < alarms.list->len; i++) {
-		const GbeEtcdAlarm *alarm = &g_array_index(alarms.list, GbeEtcdAlarm, i);
-
-		if (alarm->alarm != GBE_ALARM_NOSPACE || is_member(&members, alarm->member_id))
-			continue;
-		ok = gbe_client_disarm(client, alarm, deadline, failure);
-		g_string_append_printf(text,
-				       ", also of the former member %016" G_GINT64_MODIFIER "x",
-				       alarm->member_id);
-	}
-	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
-	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
-	return ok;
-}
-
 static bool
 disarm(Clearing *clearing, GError **error)
 {
 	const GbeHealthLook *look = clearing->live.look;
-	const GbeEtcdAlarm alarm = {look->facts->member_id, GBE_ALARM_NOSPACE};
+	const GbeEtcdAlarm own = {look->facts->member_id, GBE_ALARM_NOSPACE};
 	g_autoptr(GString) text = g_string_new("NOSPACE");
 	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdAlarms alarms = {{0}};
+	GbeEtcdMembers members = {{0}};
+	gint64 deadline;
+	bool ok;
 
 	if (clearing->options->dry_run) {
 		note_step(clearing, "disarm", GBE_STEP_WOULD, g_strdup("NOSPACE"));
 		note_step(clearing, "prove", GBE_STEP_WOULD, g_strdup("a write"));
 		return true;
 	}
-	if (!gbe_client_disarm(look->client, &alarm, deadline_of(clearing), &failure))
+	if (!gbe_client_disarm(look->client, &own, deadline_of(clearing), &failure))
 		return fail_step(clearing, "disarm", &failure, error);
 	clearing->changed = true;
-	if (!disarm_gone(look->client, deadline_of(clearing), text, &failure))
+	/* Another member may still be full, and frees its own database before its alarm is cleared there. A member that
+	 * left the cluster, or that the data had before a snapshot was restored, cannot: etcd keeps its alarm until it
+	 * is disarmed. */
+	deadline = deadline_of(clearing);
+	ok = gbe_client_alarms(look->client, deadline, &alarms, &failure) &&
+	     gbe_client_members(look->client, deadline, &members, &failure);
+	for (guint i = 0; ok && alarms.list != NULL && i < alarms.list->len; i++) {
+		const GbeEtcdAlarm *alarm = &g_array_index(alarms.list, GbeEtcdAlarm, i);
+
+		if (alarm->alarm != GBE_ALARM_NOSPACE || is_member(&members, alarm->member_id))
+			continue;
+		ok = gbe_client_disarm(look->client, alarm, deadline, &failure);
+		g_string_append_printf(text,
+				       ", also of the former member %016" G_GINT64_MODIFIER "x",
+				       alarm->member_id);
+	}
+	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
+	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
+	if (!ok)
 		return fail_step(clearing, "disarm", &failure, error);
 	note_step(clearing, "disarm", GBE_STEP_DONE, g_strdup(text->str));
 	return true;

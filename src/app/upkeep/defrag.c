@@ -113,25 +113,14 @@ ask_to_defragment(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *
 			 "etcd at %s was not defragmented: %s", at, failure.why);
 }
 
-static void
-say_done(const GbeDefragResult *result)
-{
-	g_autofree char *before = gbe_size_to_text((guint64)MAX(result->before.size, 0));
-	g_autofree char *after = gbe_size_to_text((guint64)MAX(result->after.size, 0));
-	g_autofree char *text = g_strdup_printf("%s to %s in %.2f s", before, after,
-						(double)result->duration_usec / G_USEC_PER_SEC);
-	GbeEventFields fields = {.action = "defrag",
-				 .backup = result->backup,
-				 .reason = text,
-				 .duration_usec = result->duration_usec};
-
-	gbe_event_defragmented(&fields);
-}
-
 static bool
 defragment_live(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result,
 		GError **error)
 {
+	g_autofree char *before = NULL;
+	g_autofree char *after = NULL;
+	g_autofree char *text = NULL;
+	GbeEventFields fields = {.action = "defrag"};
 	bool due = false;
 
 	gbe_live_etcd_look(live, options->patience);
@@ -157,7 +146,14 @@ defragment_live(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *re
 	result->healthy = live->look->report->health == GBE_HEALTH_HEALTHY;
 	if (!result->healthy)
 		result->reason = g_strdup(live->look->report->reason);
-	say_done(result);
+	before = gbe_size_to_text((guint64)MAX(result->before.size, 0));
+	after = gbe_size_to_text((guint64)MAX(result->after.size, 0));
+	text = g_strdup_printf("%s to %s in %.2f s", before, after,
+			       (double)result->duration_usec / G_USEC_PER_SEC);
+	fields.backup = result->backup;
+	fields.reason = text;
+	fields.duration_usec = result->duration_usec;
+	gbe_event_defragmented(&fields);
 	return true;
 }
 
@@ -175,17 +171,6 @@ gbe_defrag(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result, G
 	*ret_result = result;
 	result = (GbeDefragResult){0};
 	return true;
-}
-
-/* Errors that pass without help, that the monitor reports, or that mean there is no etcd. */
-static bool
-is_for_later(const GError *error)
-{
-	return g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY) ||
-	       g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ||
-	       g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED) ||
-	       g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ||
-	       g_error_matches(error, GBE_ERROR, GBE_ERROR_CANNOT_TELL);
 }
 
 /* Takes no copy before: only the layout of the database changes, not its content. On a file system that clones, a
@@ -213,7 +198,12 @@ gbe_defrag_run(GbeApp *app)
 			gbe_note("not needed: %s", gbe_defrag_need_to_string(result.need));
 		return !result.done || result.healthy ? 0 : 1;
 	}
-	if (is_for_later(error)) {
+	/* Errors that pass without help, that the monitor reports, or that mean there is no etcd. */
+	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY) ||
+	    g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ||
+	    g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED) ||
+	    g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ||
+	    g_error_matches(error, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
 		gbe_note("not now: %s", error->message);
 		return 0;
 	}

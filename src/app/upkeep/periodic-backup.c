@@ -184,26 +184,6 @@ attempt_backup(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 
 /* ---- what became of it ---- */
 
-/* Uses the program's lock when it is free: its holder sweeps half-written files. Without the record, at worst,
- * the next time takes one more backup. */
-static void
-note_result(Periodic *p, GbePeriodicResult result, const char *reason)
-{
-	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
-	g_autoptr(JsonObject) object = NULL;
-	g_autoptr(GError) error = NULL;
-	bool locked = gbe_app_lock(p->app, "backup", LOCK_WAIT_MS, NULL);
-
-	gbe_periodic_note(&p->record, result, reason, now);
-	if (result == GBE_PERIODIC_TAKEN)
-		p->record.taken = now;
-	object = gbe_periodic_print(&p->record);
-	if (!gbe_state_write(p->app, GBE_STATE_PERIODIC, object, &error))
-		gbe_note("how it went could not be recorded: %s", error->message);
-	if (locked)
-		gbe_app_unlock(p->app);
-}
-
 static bool
 is_periodic(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answer, GError **error)
 {
@@ -222,9 +202,22 @@ finish(Periodic *p, GbePeriodicResult result, const char *reason)
 	GbeEventFields fields = {.rule = "periodic", .action = "backup", .reason = reason};
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) unwritten = NULL;
+	g_autoptr(JsonObject) object = NULL;
+	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
 	GbeSession session;
+	/* Uses the program's lock when it is free: its holder sweeps half-written files. Without the record, at worst,
+	 * the next time takes one more backup. */
+	bool locked = gbe_app_lock(p->app, "backup", LOCK_WAIT_MS, NULL);
 
-	note_result(p, result, reason);
+	gbe_periodic_note(&p->record, result, reason, now);
+	if (result == GBE_PERIODIC_TAKEN)
+		p->record.taken = now;
+	object = gbe_periodic_print(&p->record);
+	if (!gbe_state_write(p->app, GBE_STATE_PERIODIC, object, &unwritten))
+		gbe_note("how it went could not be recorded: %s", unwritten->message);
+	if (locked)
+		gbe_app_unlock(p->app);
 	if (result == GBE_PERIODIC_FAILED) {
 		gbe_event_backup_failed(&fields);
 	} else if (result != GBE_PERIODIC_TAKEN) {
