@@ -170,8 +170,9 @@ put_certificates(GString *to, const GbeHealthFacts *facts)
 
 /* Writes nothing without a schedule: an alert on an overdue backup would otherwise fire on devices without one. */
 static void
-put_periodic(GString *to, const GbeHealthLook *look, gint64 now)
+put_periodic(GString *to, const GbeHealthLook *look)
 {
+	gint64 now = look->facts->now;
 	g_auto(GbePeriodic) periodic = {0};
 	g_autofree char *trouble = NULL;
 
@@ -188,8 +189,9 @@ put_periodic(GString *to, const GbeHealthLook *look, gint64 now)
 
 /* Writes nothing where nothing was pushed or proved. */
 static void
-put_offsite(GString *to, const GbeHealthLook *look, gint64 now)
+put_offsite(GString *to, const GbeHealthLook *look)
 {
+	gint64 now = look->facts->now;
 	g_autoptr(GPtrArray) waiting = gbe_history_waiting(look->app);
 	g_auto(GbeOffsite) offsite = {0};
 
@@ -239,8 +241,8 @@ metrics_text(const GbeHealthLook *look, GbeObserved *observed)
 		put_rehearsal(text, look, observed);
 		put_last(text, &observed->facts->last);
 	}
-	put_periodic(text, look, look->facts->now);
-	put_offsite(text, look, look->facts->now);
+	put_periodic(text, look);
+	put_offsite(text, look);
 	return g_string_free(text, false);
 }
 

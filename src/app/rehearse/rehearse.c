@@ -146,7 +146,7 @@ write_key(Rehearsing *r, GError **error)
 	GbeClient *client = r->copy.client;
 	g_auto(GbeCallFailure) failure = {0};
 
-	/* With an alarm, etcd refuses to write today, too. */
+	/* With an alarm, today's etcd also refuses to write. */
 	if (!gbe_client_write(client, KEY, "rehearsal", soon(), &failure))
 		return (failure.reach == GBE_REACH_DENIED && r->before.db.refuses) ||
 		       no_answer(r, "a put", &failure, error);
@@ -600,13 +600,11 @@ is_due(GbeApp *app, const GbeFacts *facts)
 	g_autoptr(JsonObject) object = NULL;
 	g_auto(GbeRehearsal) last = {{0}};
 	g_autofree char *today = today_etcd(facts);
-	g_autoptr(GError) none = NULL;
-	const GbeListed *staged;
+	const GbeListed *staged = gbe_observe_find(facts, "staged", NULL);
 
 	if (!gbe_state_read(app, GBE_STATE_REHEARSAL, false, &object, NULL))
 		return true;
 	gbe_rehearsal_read(object, &last);
-	staged = gbe_observe_find(facts, "staged", &none);
 	return staged != NULL && !gbe_rehearsal_answers(&last, &staged->ref, today);
 }
 

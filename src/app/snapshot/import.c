@@ -370,26 +370,6 @@ write_unpacked(const void *bytes, gsize size, gpointer data, GError **error)
 	       gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
 }
 
-/* The snapshot's own checksum, which was compared, stands for the whole database. */
-static bool
-prove_origin(Importing *importing, GError **error)
-{
-	GbeSnapshotSum sum = {0};
-	g_autofree char *sha256 = NULL;
-	struct stat st;
-
-	if (fstat(importing->source_fd, &st) < 0 ||
-	    (st.st_size > GBE_SNAPSHOT_SUM &&
-	     pread(importing->source_fd, sum.last, GBE_SNAPSHOT_SUM,
-		   st.st_size - GBE_SNAPSHOT_SUM) != GBE_SNAPSHOT_SUM))
-		return gbe_throw_errno(error, errno, "cannot read %s", importing->options->path);
-	sha256 = gbe_snapshot_sum_text(&sum);
-	/* A snapshot without a checksum has nothing to sign. */
-	return importing->source->directory.db.size % GBE_SNAPSHOT_SECTOR != GBE_SNAPSHOT_SUM ||
-	       gbe_sidecar_prove_file(importing->app, importing->options->path, sha256,
-				      &importing->proved, error);
-}
-
 /* Extracts the snapshot from the file and proves it. */
 static bool
 unpack(Importing *importing, GError **error)
@@ -398,6 +378,8 @@ unpack(Importing *importing, GError **error)
 	const char *path = importing->options->path;
 	const char *unsummed =
 	    importing->options->no_checksum ? NULL : "--no-checksum takes it all the same";
+	GbeSnapshotSum sum = {0};
+	g_autofree char *sha256 = NULL;
 	gbe_autofd int from = -1;
 	struct stat st;
 
@@ -421,7 +403,16 @@ unpack(Importing *importing, GError **error)
 				 &importing->source, error) ||
 	    !gbe_snapshot_check(importing->source, unsummed, error))
 		return false;
-	if (!prove_origin(importing, error))
+	/* The snapshot's own checksum, which was compared, stands for the whole database. */
+	if (fstat(importing->source_fd, &st) < 0 ||
+	    (st.st_size > GBE_SNAPSHOT_SUM &&
+	     pread(importing->source_fd, sum.last, GBE_SNAPSHOT_SUM,
+		   st.st_size - GBE_SNAPSHOT_SUM) != GBE_SNAPSHOT_SUM))
+		return gbe_throw_errno(error, errno, "cannot read %s", path);
+	sha256 = gbe_snapshot_sum_text(&sum);
+	/* A snapshot without a checksum has nothing to sign. */
+	if (importing->source->directory.db.size % GBE_SNAPSHOT_SECTOR == GBE_SNAPSHOT_SUM &&
+	    !gbe_sidecar_prove_file(importing->app, path, sha256, &importing->proved, error))
 		return false;
 	gbe_close_fd(&importing->source_fd);
 	return true;
