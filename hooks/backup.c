@@ -2,7 +2,7 @@
 /* Takes the backup that [backup] schedule asks for. */
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
-#include "app/upkeep/periodic-backup.h"
+#include "app/upkeep/timers.h"
 #include "base/sha256.h"
 
 /* For a large database on a slow disk, which also serves more important work. */

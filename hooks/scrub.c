@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Runs once the run is green, and from time to time: has a backup rotted on the disk? */
-#include "app/upkeep/scrub.h"
 #include "app/boot/supervise.h"
 #include "app/device/hook.h"
+#include "app/upkeep/timers.h"
 #include "base/sha256.h"
 
 /* For large backups on slow disks, which also serve more important work. */

@@ -6,7 +6,7 @@
  * which is the journal's where a unit runs.
  */
 #include "app/boot/supervise.h"
-#include "app/upkeep/displaced-discard.h"
+#include "app/upkeep/live-etcd.h"
 #include "base/error.h"
 #include "sys/deployment/ostree.h"
 #include "sys/process.h"

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "app/snapshot/sidecar.h"
+#include "app/snapshot/snapshot.h"
 #include "app/state/history.h"
 #include "base/sha256.h"
 #include "fs/open.h"

@@ -9,7 +9,7 @@
 
 #include "app/by-hand/by-hand.h"
 #include "app/snapshot/import.h"
-#include "app/snapshot/sidecar.h"
+#include "app/snapshot/snapshot.h"
 #include "base/fault.h"
 #include "fs/list.h"
 #include "fs/open.h"

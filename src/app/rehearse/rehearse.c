@@ -6,13 +6,14 @@
 #include <sys/stat.h>
 
 #include "app/by-hand/session.h"
-#include "app/rehearse/questions.h"
+#include "app/run/etcd-copy.h"
 #include "app/state/configuration.h"
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "core/decide/situation.h"
 #include "core/space.h"
 #include "core/version.h"
+#include "etcd/directory/directory.h"
 #include "etcd/layout.h"
 #include "fs/copy/extents.h"
 #include "fs/exchange.h"
@@ -21,6 +22,11 @@
 #include "fs/reserve.h"
 #include "sys/deployment/booted.h"
 #include "sys/systemd/events.h"
+
+/* With users, etcd computes a slow hash of the password. */
+#define ASK_USEC (2 * G_USEC_PER_SEC)
+#define ANSWER_USEC (30 * G_USEC_PER_SEC)
+#define KEY "greenboot-etcd/rehearsal"
 
 #define PLACE "rehearse"
 #define LIVE_TRIES 3
@@ -40,6 +46,10 @@ typedef struct {
 	GbeEtcdCopy copy;
 	GbeDirectory before; /* the clone, before any etcd had it */
 	GbeRehearseVersions versions;
+	/* The answers of the etcd on the clone. */
+	char *version;	 /* NULL before the first round */
+	gint64 revision; /* the last one */
+	bool refused;	 /* etcd asked for a user, and was not asked everything */
 } Rehearsing;
 
 static void
@@ -49,27 +59,167 @@ rehearsing_clear(Rehearsing *r)
 	gbe_directory_clear(&r->before);
 	g_clear_pointer(&r->config, gbe_config_free);
 	g_clear_pointer(&r->tree, g_free);
+	g_clear_pointer(&r->version, g_free);
 	gbe_close_fd(&r->tree_fd);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rehearsing, rehearsing_clear)
 
-static bool
-check_facts(const Rehearsing *r, GError **error)
-{
-	const GbeFacts *facts = r->observed->facts;
-	const GbeRunRecord *run = gbe_facts_this_run(facts);
+/* ---- the questions to the etcd on the clone ---- */
 
-	if (facts->data != GBE_YES)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "there is no etcd data in %s",
-				 r->observed->data->path);
-	if (facts->store == GBE_NO || r->observed->store->fd < 0)
-		return gbe_observed_no_store(r->observed, error) ||
-		       gbe_rethrow(error, GBE_ERROR_CANNOT_TELL);
-	if (run != NULL && run->health == GBE_HEALTH_UNHEALTHY)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "today's etcd is not healthy (%s)",
-				 run->reason != NULL ? run->reason : "no reason recorded");
-	return gbe_data_check_whole(r->observed->data, error);
+static gint64
+soon(void)
+{
+	return g_get_monotonic_time() + ANSWER_USEC;
 }
+
+static bool
+is_ready(gpointer data)
+{
+	Rehearsing *r = data;
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdStatus status = {{0}};
+	bool ready;
+
+	if (!gbe_etcd_copy_connect(&r->copy, &failure))
+		return false;
+	if (!gbe_client_status(r->copy.client, g_get_monotonic_time() + ASK_USEC, &status,
+			       &failure))
+		return failure.reach == GBE_REACH_NO_USER;
+	ready = status.leader != 0;
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	return ready;
+}
+
+/* True: etcd refused, for it asks for a user, as today's etcd would. */
+static bool
+no_answer(Rehearsing *r, const char *question, const GbeCallFailure *failure, GError **error)
+{
+	bool starved = gbe_walled_is_starved(&r->copy.run, ANSWER_USEC / G_USEC_PER_SEC);
+
+	if (failure->reach == GBE_REACH_NO_USER) {
+		r->refused = true;
+		return true;
+	}
+	return gbe_throw(error, starved ? GBE_ERROR_CANNOT_TELL : GBE_ERROR_VERIFY_FAILED,
+			 "etcd does not answer %s%s: %s", question,
+			 starved ? ", as the device is busy" : "",
+			 failure->why != NULL ? failure->why : "no reason given");
+}
+
+/* A compaction in the log, which etcd has applied meanwhile, changes the hash. */
+static bool
+check_hash(Rehearsing *r, GError **error)
+{
+	const GbeDb *db = &r->before.db;
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdHashKv hash = {{0}};
+
+	if (!db->has_hash_kv || db->revision <= 0)
+		return true;
+	if (!gbe_client_hash_kv(r->copy.client, db->revision, soon(), &hash, &failure))
+		return failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE
+			   ? true
+			   : no_answer(r, "HashKV", &failure, error);
+	return hash.compact_revision != db->compact_revision || hash.hash == db->hash_kv ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "etcd has other keys than the data at revision %" G_GINT64_FORMAT,
+			 db->revision);
+}
+
+static bool
+check_key(Rehearsing *r, gint64 wanted, GError **error)
+{
+	g_auto(GbeCallFailure) failure = {0};
+	GbeEtcdRange range = {{0}};
+
+	if (!gbe_client_count(r->copy.client, KEY, soon(), &range, &failure))
+		return no_answer(r, "a get", &failure, error);
+	return range.count == wanted || gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd %s",
+						  wanted == 1 ? "does not have a key that it took"
+							      : "has a key that it deleted");
+}
+
+static bool
+write_key(Rehearsing *r, GError **error)
+{
+	GbeClient *client = r->copy.client;
+	g_auto(GbeCallFailure) failure = {0};
+
+	/* With an alarm, today's etcd also refuses to write. */
+	if (!gbe_client_write(client, KEY, "rehearsal", soon(), &failure))
+		return (failure.reach == GBE_REACH_DENIED && r->before.db.refuses) ||
+		       no_answer(r, "a put", &failure, error);
+	if (!check_key(r, 1, error))
+		return false;
+	if (!gbe_client_write(client, KEY, NULL, soon(), &failure))
+		return no_answer(r, "a delete", &failure, error);
+	r->revision += 2;
+	return check_key(r, 0, error);
+}
+
+/* Waits until etcd is ready, and asks: leader, member, cluster, revision, HashKV. A later round has to give what an
+ * earlier one did. @write: also puts, gets and deletes a key of its own. GBE_ERROR_VERIFY_FAILED: etcd ended, hangs, or
+ * gives a wrong answer. A refusal for lack of a user is no fault of the update's etcd: ->refused. */
+static bool
+ask_etcd(Rehearsing *r, bool write, GError **error)
+{
+	const GbeWalledWait until_ready = {.seconds = r->options->timeout,
+					   .ready = is_ready,
+					   .ready_data = r,
+					   .progress = r->options->progress,
+					   .progress_data = r->options->progress_data};
+	const GbeWalMetadata *own = &r->before.wal.metadata;
+	/* Revisions before the first row are etcd's own matter, so 0 is not compared. */
+	gint64 least = MAX(r->before.db.revision, r->revision);
+	g_auto(GbeCallFailure) failure = {0};
+	g_autofree char *version = NULL;
+	GbeEtcdStatus status = {{0}};
+	GbeEtcdHeader header;
+
+	if (!gbe_walled_wait(&r->copy.run, &until_ready, error))
+		return false;
+	if (!gbe_client_status(r->copy.client, soon(), &status, &failure))
+		return no_answer(r, "status", &failure, error);
+	header = status.header;
+	version = g_strdup(status.version);
+	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+	if (r->before.wal.has_metadata &&
+	    (header.member_id != own->member || header.cluster_id != own->cluster))
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "etcd says that it is another member or cluster");
+	if (header.revision < least)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "etcd is at revision %" G_GINT64_FORMAT
+				 ", and the data at %" G_GINT64_FORMAT,
+				 header.revision, least);
+	r->revision = header.revision;
+	g_free(r->version);
+	r->version = g_steal_pointer(&version);
+	return check_hash(r, error) && (!write || write_key(r, error));
+}
+
+/* Of an etcd that was not asked everything: compares the files that it left with the data. The log may have had requests
+ * that the database lacked: then its keys have changed. */
+static bool
+check_files(const Rehearsing *r, const GbeDirectory *after, GError **error)
+{
+	const GbeDb *then = &r->before.db, *now = &after->db;
+	bool same_point = now->revision == then->revision &&
+			  now->compact_revision == then->compact_revision && now->has_hash_kv &&
+			  then->has_hash_kv;
+
+	if (now->revision < then->revision)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "etcd left revision %" G_GINT64_FORMAT
+				 ", and the data is at %" G_GINT64_FORMAT,
+				 now->revision, then->revision);
+	return !same_point || now->hash_kv == then->hash_kv ||
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "etcd left other keys than the data has at revision %" G_GINT64_FORMAT,
+			 now->revision);
+}
+
+/* ---- the rehearsal ---- */
 
 /* Before anything is cloned: the answer to most updates that cannot work. */
 static bool
@@ -86,22 +236,13 @@ compare_versions(Rehearsing *r, GError **error)
 }
 
 static GbeEtcdCopyStart
-update_etcd(const Rehearsing *r)
+etcd_of_update(const Rehearsing *r)
 {
 	return (GbeEtcdCopyStart){.tree = r->tree,
 				  .tree_fd = r->tree_fd,
 				  .program = r->config->etcd.binary,
 				  .command = r->config->preflight.rehearse_command,
 				  .seconds = 3 * r->options->timeout};
-}
-
-/* etcd within another program does not start as etcd does. */
-static bool
-is_etcd(const GbeConfig *config)
-{
-	g_autofree char *name = g_path_get_basename(config->etcd.binary);
-
-	return g_str_equal(name, "etcd") || g_str_has_prefix(name, "etcd-");
 }
 
 static GbeEtcdCopyStart
@@ -139,7 +280,7 @@ throw_not_run(Rehearsing *r, const GError *why, GError **error)
 static bool
 ask_version(Rehearsing *r, GError **error)
 {
-	const GbeEtcdCopyStart start = update_etcd(r);
+	const GbeEtcdCopyStart start = etcd_of_update(r);
 	g_autoptr(GError) local = NULL;
 	struct stat st;
 	gbe_autofd int member_fd = -1;
@@ -240,19 +381,34 @@ clone_until_sound(Rehearsing *r, GError **error)
 static bool
 prepare(Rehearsing *r, GError **error)
 {
-	GbeRehearseMode mode = r->app->config->preflight.rehearse;
+	const GbeFacts *facts = r->observed->facts;
+	const GbeRunRecord *run = gbe_facts_this_run(facts);
+	g_autofree char *program = NULL;
 
-	if (!check_facts(r, error) ||
+	if (facts->data != GBE_YES)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "there is no etcd data in %s",
+				 r->observed->data->path);
+	if (facts->store == GBE_NO || r->observed->store->fd < 0)
+		return gbe_observed_no_store(r->observed, error) ||
+		       gbe_rethrow(error, GBE_ERROR_CANNOT_TELL);
+	if (run != NULL && run->health == GBE_HEALTH_UNHEALTHY)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "today's etcd is not healthy (%s)",
+				 run->reason != NULL ? run->reason : "no reason recorded");
+	if (!gbe_data_check_whole(r->observed->data, error) ||
 	    !gbe_deployments_open_tree(r->app->root_fd, r->update->ref.id, &r->tree, &r->tree_fd,
-				       error) ||
-	    !gbe_configuration_of_tree(r->app, r->tree_fd, &r->config, error) ||
+				       error))
+		return false;
+	if (!gbe_configuration_of_tree(r->app, r->tree_fd, &r->config, error) ||
 	    !ask_version(r, error))
 		return false;
-	if (mode == GBE_REHEARSE_VERSIONS)
+	if (r->app->config->preflight.rehearse == GBE_REHEARSE_VERSIONS)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "only the versions were compared ([preflight] rehearse=versions), "
 				 "and they fit");
-	if (r->config->preflight.rehearse_command == NULL && !is_etcd(r->config))
+	/* etcd within another program does not start as etcd does. */
+	program = g_path_get_basename(r->config->etcd.binary);
+	if (r->config->preflight.rehearse_command == NULL && !g_str_equal(program, "etcd") &&
+	    !g_str_has_prefix(program, "etcd-"))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "only the versions were compared, and they fit: %s is not etcd "
 				 "itself; [preflight] rehearse-command= starts it",
@@ -271,87 +427,57 @@ prepare(Rehearsing *r, GError **error)
 
 /* Starts etcd and asks it. */
 static bool
-play(Rehearsing *r, GbeQuestions *questions, const GbeEtcdCopyStart *start, bool write,
-     GError **error)
+play(Rehearsing *r, const GbeEtcdCopyStart *start, bool write, GError **error)
 {
-	const GbeWalledWait wait = {.seconds = r->options->timeout,
-				    .progress = r->options->progress,
-				    .progress_data = r->options->progress_data};
 	g_autoptr(GError) local = NULL;
 
 	if (!gbe_etcd_copy_start(&r->copy, start, &local))
 		return start->tree != NULL && is_missing(local) ? throw_not_run(r, local, error)
 								: gbe_pass(error, &local);
-	if (GBE_FAULT("rehearse-started", error) ||
-	    !gbe_questions_ask(questions, &wait, write, error) ||
+	if (GBE_FAULT("rehearse-started", error) || !ask_etcd(r, write, error) ||
 	    GBE_FAULT("rehearse-asked", error))
 		return false;
 	gbe_etcd_copy_end(&r->copy);
 	return !GBE_FAULT("rehearse-ended", error);
 }
 
-/* For certain: today's etcd on what the update's etcd left. */
-static void
-try_the_way_back(Rehearsing *r, GbeQuestions *questions)
-{
-	const GbeEtcdCopyStart start = etcd_of_today(r);
-	g_autoptr(GError) local = NULL;
-
-	if (r->app->config->preflight.rehearse != GBE_REHEARSE_FULL)
-		return;
-	g_clear_pointer(&r->rehearsal->going_back, g_free);
-	if (play(r, questions, &start, false, &local)) {
-		r->rehearsal->goes_back = GBE_YES;
-		return;
-	}
-	r->rehearsal->goes_back =
-	    g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ? GBE_NO : GBE_UNKNOWN;
-	r->rehearsal->going_back = g_strdup_printf("today's etcd: %s", local->message);
-}
-
 static bool
 work(Rehearsing *r, GError **error)
 {
+	GbeRehearsal *rehearsal = r->rehearsal;
 	GbeEtcdCopyStart start;
-	GbeQuestions questions = {.copy = &r->copy, .before = &r->before};
+	g_autoptr(GError) local = NULL;
 	g_auto(GbeDirectory) after = {0};
 	g_autofree char *what = NULL;
-	bool ok;
 
 	if (!prepare(r, error))
 		return false;
-	start = update_etcd(r);
-	ok = play(r, &questions, &start, true, error) &&
-	     play(r, &questions, &start, false, error) && read_clone(r, &after, &what, error);
-	if (ok && what != NULL)
-		ok = gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd left damaged data: %s", what);
-	ok = ok && gbe_questions_check_files(&questions, &after, error);
-	if (ok)
-		try_the_way_back(r, &questions);
-	if (questions.version != NULL && r->rehearsal->to == NULL)
-		r->rehearsal->to = g_strdup(questions.version);
-	g_free(questions.version);
-	return ok;
-}
-
-static void
-report(const GbeRehearsal *rehearsal)
-{
-	const GbeEventFields fields = {.action = gbe_rehearsal_result_to_string(rehearsal->result),
-				       .deployment = rehearsal->deployment.id,
-				       .reason = rehearsal->reason,
-				       .duration_usec = rehearsal->duration_usec};
-
-	if (rehearsal->result == GBE_REHEARSAL_PASSED)
-		gbe_event_rehearsed(&fields);
-	else if (rehearsal->result == GBE_REHEARSAL_FAILED)
-		gbe_event_rehearsal_failed(&fields);
-	else
-		gbe_event_not_rehearsed(&fields);
+	start = etcd_of_update(r);
+	if (!play(r, &start, true, error) || !play(r, &start, false, error) ||
+	    !read_clone(r, &after, &what, error))
+		return false;
+	if (what != NULL)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd left damaged data: %s",
+				 what);
+	if (r->refused && !check_files(r, &after, error))
+		return false;
+	if (r->app->config->preflight.rehearse != GBE_REHEARSE_FULL)
+		return true;
+	/* The way back, for certain: today's etcd on what the update's etcd left. */
+	start = etcd_of_today(r);
+	g_clear_pointer(&rehearsal->going_back, g_free);
+	if (play(r, &start, false, &local)) {
+		rehearsal->goes_back = GBE_YES;
+		return true;
+	}
+	rehearsal->goes_back =
+	    g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ? GBE_NO : GBE_UNKNOWN;
+	rehearsal->going_back = g_strdup_printf("today's etcd: %s", local->message);
+	return true;
 }
 
 static bool
-record(GbeApp *app, const GbeListed *update, GbeRehearsal *rehearsal, GError **error)
+record_rehearsal(GbeApp *app, const GbeListed *update, GbeRehearsal *rehearsal, GError **error)
 {
 	g_autoptr(JsonObject) before = NULL;
 	g_auto(GbeRehearsal) last = {{0}};
@@ -378,16 +504,6 @@ record(GbeApp *app, const GbeListed *update, GbeRehearsal *rehearsal, GError **e
 	return gbe_staged_lock(app->root_fd, wanted, error);
 }
 
-static bool
-keep(const Rehearsing *r, GError **error)
-{
-	const GbeStore *store = r->observed->store;
-
-	return !r->options->keep || r->copy.place == NULL ||
-	       (gbe_remove_tree_at(store->fd, GBE_REHEARSAL_KEPT, error) &&
-		gbe_rename_new_at(store->fd, r->copy.place, store->fd, GBE_REHEARSAL_KEPT, error));
-}
-
 static char *
 today_etcd(const GbeFacts *facts)
 {
@@ -401,10 +517,11 @@ today_etcd(const GbeFacts *facts)
 
 /* Under the lock. */
 static bool
-rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
-	 GbeRehearsal *rehearsal, GError **error)
+rehearse_update(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
+		GbeRehearsal *rehearsal, GError **error)
 {
 	const GbeFacts *facts = observed->facts;
+	const GbeStore *store = observed->store;
 	g_auto(Rehearsing) r = {
 	    .app = app,
 	    .options = options,
@@ -413,7 +530,7 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 		facts, options->deployment != NULL ? options->deployment : "staged", error),
 	    .rehearsal = rehearsal,
 	    .tree_fd = -1,
-	    .copy = {.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1}};
+	    .copy = GBE_ETCD_COPY_NONE};
 	gint64 began = g_get_monotonic_time();
 	g_autoptr(GError) local = NULL;
 
@@ -434,9 +551,15 @@ rehearse(GbeApp *app, const GbeRehearse *options, const GbeObserved *observed,
 					: GBE_REHEARSAL_NOT_REHEARSED;
 		rehearsal->reason = g_strdup(local->message);
 	}
+	if (rehearsal->to == NULL)
+		rehearsal->to = g_steal_pointer(&r.version);
 	rehearsal->duration_usec = g_get_monotonic_time() - began;
 	gbe_walled_clear(&r.copy.run);
-	return keep(&r, error) && record(app, r.update, rehearsal, error);
+	if (options->keep && r.copy.place != NULL &&
+	    (!gbe_remove_tree_at(store->fd, GBE_REHEARSAL_KEPT, error) ||
+	     !gbe_rename_new_at(store->fd, r.copy.place, store->fd, GBE_REHEARSAL_KEPT, error)))
+		return false;
+	return record_rehearsal(app, r.update, rehearsal, error);
 }
 
 bool
@@ -444,15 +567,26 @@ gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsa
 {
 	const GbeSessionOptions how = {.operation = "rehearse", .data = true, .open_allowed = true};
 	g_auto(GbeRehearsal) rehearsal = {{0}};
+	GbeEventFields fields;
 	GbeSession session;
+	bool ok;
 
 	gbe_rehearsal_init(&rehearsal);
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
-	if (!gbe_session_finish(&session,
-				rehearse(app, options, session.observed, &rehearsal, error), error))
+	ok = rehearse_update(app, options, session.observed, &rehearsal, error);
+	if (!gbe_session_finish(&session, ok, error))
 		return false;
-	report(&rehearsal);
+	fields = (GbeEventFields){.action = gbe_rehearsal_result_to_string(rehearsal.result),
+				  .deployment = rehearsal.deployment.id,
+				  .reason = rehearsal.reason,
+				  .duration_usec = rehearsal.duration_usec};
+	if (rehearsal.result == GBE_REHEARSAL_PASSED)
+		gbe_event_rehearsed(&fields);
+	else if (rehearsal.result == GBE_REHEARSAL_FAILED)
+		gbe_event_rehearsal_failed(&fields);
+	else
+		gbe_event_not_rehearsed(&fields);
 	*ret_rehearsal = rehearsal;
 	rehearsal = (GbeRehearsal){{0}};
 	return true;
@@ -465,13 +599,11 @@ is_due(GbeApp *app, const GbeFacts *facts)
 	g_autoptr(JsonObject) object = NULL;
 	g_auto(GbeRehearsal) last = {{0}};
 	g_autofree char *today = today_etcd(facts);
-	g_autoptr(GError) none = NULL;
-	const GbeListed *staged;
+	const GbeListed *staged = gbe_observe_find(facts, "staged", NULL);
 
 	if (!gbe_state_read(app, GBE_STATE_REHEARSAL, false, &object, NULL))
 		return true;
 	gbe_rehearsal_read(object, &last);
-	staged = gbe_observe_find(facts, "staged", &none);
 	return staged != NULL && !gbe_rehearsal_answers(&last, &staged->ref, today);
 }
 

@@ -3,8 +3,7 @@
  * `rehearse`: would the etcd of an update work on today's data? Versions are compared; then that etcd is started on a
  * clone, walled off from this system (app/run/etcd-copy.h), asked, written to, started again, and its data is read in
  * full. The live data is only read. The result is recorded for the deployment (core/record/rehearsal.h). Whatever goes
- * wrong here, and not in the update's etcd, is "not rehearsed", which never locks an update. Implemented in rehearse.c,
- * questions.c.
+ * wrong here, and not in the update's etcd, is "not rehearsed", which never locks an update.
  */
 #pragma once
 

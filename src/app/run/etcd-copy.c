@@ -32,14 +32,11 @@ bool
 gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, const struct stat *owner,
 		   GbeEtcdCopy *ret_copy, GError **error)
 {
-	g_auto(GbeEtcdCopy) copy = {.app = app,
-				    .store = store,
-				    .place = g_strconcat(GBE_RUNG_PARTIAL, name, NULL),
-				    .place_fd = -1,
-				    .work_fd = -1,
-				    .data_fd = -1,
-				    .socket_fd = -1};
+	g_auto(GbeEtcdCopy) copy = GBE_ETCD_COPY_NONE;
 
+	copy.app = app;
+	copy.store = store;
+	copy.place = g_strconcat(GBE_RUNG_PARTIAL, name, NULL);
 	if (!gbe_walled_user(app, owner, &copy.user, error) ||
 	    !gbe_remove_tree_at(store->fd, copy.place, error))
 		return false;
@@ -56,7 +53,7 @@ gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, const s
 	if (!gbe_walled_give(copy.work_fd, &copy.user, error))
 		return false;
 	*ret_copy = copy;
-	copy = (GbeEtcdCopy){.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1};
+	copy = (GbeEtcdCopy)GBE_ETCD_COPY_NONE;
 	return true;
 }
 
@@ -87,27 +84,11 @@ gbe_etcd_copy_clear(GbeEtcdCopy *copy)
 
 /* Call this after each clone: a subvolume within a tree ends the walk. */
 static bool
-give(const GbeEtcdCopy *copy, int dir_fd, const char *name, GError **error)
+give_to_user(const GbeEtcdCopy *copy, int dir_fd, const char *name, GError **error)
 {
 	gbe_autofd int fd = -1;
 
 	return gbe_open_dir_at(dir_fd, name, &fd, error) && gbe_walled_give(fd, &copy->user, error);
-}
-
-/* After member/, because the log comes last in a clone of running data. With --wal-dir, a log in member/wal is old. */
-static bool
-clone_log(GbeEtcdCopy *copy, int wal_fd, const GbeCloneOptions *options, GError **error)
-{
-	g_auto(GbeCloneResult) result = {0};
-	gbe_autofd int member_fd = -1;
-
-	if (!gbe_open_dir_at(copy->data_fd, "member", &member_fd, error) ||
-	    !gbe_remove_tree_at(member_fd, "wal", error) ||
-	    !gbe_clone_tree_at(wal_fd, ".", member_fd, "wal", options, &result, error) ||
-	    !give(copy, member_fd, "wal", error))
-		return false;
-	copy->size += result.info.bytes;
-	return true;
 }
 
 bool
@@ -123,45 +104,39 @@ gbe_etcd_copy_clone(GbeEtcdCopy *copy, int from_fd, const char *member_path, int
 					 .progress = gbe_app_progress,
 					 .progress_data = copy->app};
 	g_auto(GbeCloneResult) result = {0};
+	g_auto(GbeCloneResult) log = {0};
 	gbe_autofd int parent_fd = -1;
+	gbe_autofd int from_member_fd = -1;
 	gbe_autofd int member_fd = -1;
 
 	if ((copy->data_fd < 0 && !gbe_open_dir_at(copy->work_fd, DATA, &copy->data_fd, error)) ||
-	    !gbe_remove_tree_at(copy->data_fd, "member", error) ||
-	    !gbe_layout_open(from_fd, member_path, "member", &member_fd, error) ||
-	    !gbe_open_dir_at(member_fd, "..", &parent_fd, error) ||
-	    !gbe_clone_tree_at(parent_fd, "member", copy->data_fd, "member", &options, &result,
+	    !gbe_remove_tree_at(copy->data_fd, "member", error))
+		return false;
+	if (!gbe_layout_open(from_fd, member_path, "member", &from_member_fd, error) ||
+	    !gbe_open_dir_at(from_member_fd, "..", &parent_fd, error))
+		return false;
+	if (!gbe_clone_tree_at(parent_fd, "member", copy->data_fd, "member", &options, &result,
 			       error) ||
-	    !give(copy, copy->data_fd, "member", error))
+	    !give_to_user(copy, copy->data_fd, "member", error))
 		return false;
 	copy->size = result.info.bytes;
-	return wal_fd < 0 || clone_log(copy, wal_fd, &options, error);
-}
-
-/* The words of @command, in which %d and %s stand for the data directory and for the socket, both relative to the
- * working directory. */
-static bool
-fill_in(const char *command, char ***ret_argv, GError **error)
-{
-	g_auto(GStrv) argv = NULL;
-
-	if (!gbe_words("[preflight] rehearse-command", command, &argv, error))
+	if (wal_fd < 0)
+		return true;
+	/* After member/, because the log comes last in a clone of running data. With --wal-dir, a log in member/wal is
+	 * old. */
+	if (!gbe_open_dir_at(copy->data_fd, "member", &member_fd, error) ||
+	    !gbe_remove_tree_at(member_fd, "wal", error))
 		return false;
-	for (guint i = 0; argv[i] != NULL; i++) {
-		g_autoptr(GString) word = g_string_new(argv[i]);
-
-		g_string_replace(word, "%d", DATA, 0);
-		g_string_replace(word, "%s", CLIENT, 0);
-		g_free(argv[i]);
-		argv[i] = g_strdup(word->str);
-	}
-	*ret_argv = g_steal_pointer(&argv);
+	if (!gbe_clone_tree_at(wal_fd, ".", member_fd, "wal", &options, &log, error) ||
+	    !give_to_user(copy, member_fd, "wal", error))
+		return false;
+	copy->size += log.info.bytes;
 	return true;
 }
 
 static bool
-run(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, const char *const *argv, guint64 seconds,
-    GError **error)
+run_program(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, const char *const *argv,
+	    guint64 seconds, GError **error)
 {
 	const GbeWalled walled = {.tree = start->tree,
 				  .tree_fd = start->tree_fd,
@@ -182,12 +157,23 @@ run(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, const char *const *argv, g
 bool
 gbe_etcd_copy_start(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, GError **error)
 {
+	const char *command = start->command != NULL ? start->command
+			      : start->alone	     ? ETCD ALONE
+						     : ETCD;
 	g_auto(GStrv) argv = NULL;
 
-	const char *command = start->alone ? ETCD ALONE : ETCD;
+	if (!gbe_words("[preflight] rehearse-command", command, &argv, error))
+		return false;
+	/* %d and %s stand for the data directory and for the socket, both relative to the working directory. */
+	for (guint i = 0; argv[i] != NULL; i++) {
+		g_autoptr(GString) word = g_string_new(argv[i]);
 
-	return fill_in(start->command != NULL ? start->command : command, &argv, error) &&
-	       run(copy, start, (const char *const *)argv, start->seconds, error);
+		g_string_replace(word, "%d", DATA, 0);
+		g_string_replace(word, "%s", CLIENT, 0);
+		g_free(argv[i]);
+		argv[i] = g_strdup(word->str);
+	}
+	return run_program(copy, start, (const char *const *)argv, start->seconds, error);
 }
 
 bool
@@ -203,7 +189,7 @@ gbe_etcd_copy_version(GbeEtcdCopy *copy, const GbeEtcdCopyStart *start, char **r
 	char text[VERSION_MAX] = "";
 	const char *at;
 
-	if (!run(copy, &plain, argv, VERSION_SECONDS, error) ||
+	if (!run_program(copy, &plain, argv, VERSION_SECONDS, error) ||
 	    !gbe_walled_wait(&copy->run, &wait, error))
 		return gbe_prefix(error, "%s --version", start->program);
 	if (pread(copy->run.child.out_fd, text, sizeof text - 1, 0) < 0)

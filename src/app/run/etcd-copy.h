@@ -30,6 +30,10 @@ typedef struct {
 	GbeEndpoint endpoint;
 	GbeAppEndpoint live; /* whose user the clone has, too */
 } GbeEtcdCopy;
+#define GBE_ETCD_COPY_NONE                                                                         \
+	{                                                                                          \
+		.place_fd = -1, .work_fd = -1, .data_fd = -1, .socket_fd = -1                      \
+	}
 
 /* Makes the place. @owner: of the data. */
 bool gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name,

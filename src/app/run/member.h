@@ -2,8 +2,7 @@
 /*
  * Starts etcd for the unit that needs it: as a transient unit of systemd that lives and dies with that unit
  * (core/units/member-unit.h), or, from a shell, in the place of this program. prerun runs first in both cases. No
- * process of this program stays. A power cut leaves nothing: transient units are in memory. Implemented in member.c,
- * start.c, place.c.
+ * process of this program stays. A power cut leaves nothing: transient units are in memory.
  */
 #pragma once
 

@@ -22,6 +22,10 @@
 #define END_MS 10000
 /* Bytes of memory, of which it also gets at most half of the machine's, and of a file, beyond the data's own size. */
 #define ROOM (G_GUINT64_CONSTANT(1) << 30)
+/* Of systemd.exec(5): from a unit whose program was never reached, except that with EXEC the program could not run. */
+#define STATUS_FIRST 200
+#define STATUS_LAST 245
+#define STATUS_EXEC 203
 /* The output is in memory. */
 #define OUTPUT_MOST (32 << 20)
 /* PrivatePIDs= and BindLogSockets= came with this version of systemd. */
@@ -32,14 +36,6 @@ static bool
 under_systemd(const GbeApp *app)
 {
 	return !app->below_root && geteuid() == 0 && sd_booted() > 0;
-}
-
-static guint64
-memory_of_machine(void)
-{
-	long pages = sysconf(_SC_PHYS_PAGES);
-
-	return pages > 0 ? (guint64)pages * (guint64)sysconf(_SC_PAGESIZE) : G_MAXUINT64;
 }
 
 bool
@@ -60,8 +56,8 @@ gbe_walled_user(const GbeApp *app, const struct stat *owner, GbeChildUser *ret_u
 }
 
 static bool
-give(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
-     GError **error)
+give_file(const char *path, int dir_fd, const char *name, const struct stat *st, gpointer data,
+	  GError **error)
 {
 	const GbeChildUser *user = data;
 
@@ -75,31 +71,9 @@ gbe_walled_give(int dir_fd, const GbeChildUser *user, GError **error)
 {
 	if (geteuid() != 0)
 		return true;
-	return gbe_tree_walk(dir_fd, NULL, give, (gpointer)user, error) &&
+	return gbe_tree_walk(dir_fd, NULL, give_file, (gpointer)user, error) &&
 	       (fchown(dir_fd, user->uid, user->gid) == 0 ||
 		gbe_throw_errno(error, errno, "cannot set the owner of the copy"));
-}
-
-static bool
-open_program(const GbeApp *app, const GbeWalled *walled, int *ret_fd, GError **error)
-{
-	int root_fd = walled->tree != NULL ? walled->tree_fd : app->root_fd;
-	struct stat st;
-
-	if (!gbe_open_in_root(root_fd, walled->program, O_RDONLY | O_NONBLOCK, ret_fd, error))
-		return false;
-	return (fstat(*ret_fd, &st) == 0 && S_ISREG(st.st_mode)) ||
-	       gbe_throw(error, GBE_ERROR_REFUSED, "%s is no program", walled->program);
-}
-
-static bool
-start_child(const GbeWalled *walled, int program_fd, const struct stat *owner, GbeChild *ret_child,
-	    GError **error)
-{
-	const GbeChildUser user = {owner->st_uid, owner->st_gid};
-
-	return gbe_child_start_as(geteuid() == 0 ? &user : NULL, program_fd, walled->argv,
-				  walled->work_fd, ret_child, error);
 }
 
 /* Throws for a unit that failed: systemd's own limits, and a device without resources, speak of the device and not of
@@ -125,30 +99,6 @@ throw_failed(const GbeWalledRun *run, const GbeUnitState *state, GError **error)
 			 *said != '\0' ? said : "see journalctl -u " GBE_WALLED_UNIT);
 }
 
-/* Of systemd.exec(5): from a unit whose program was never reached, except that with EXEC the program could not run. */
-#define STATUS_FIRST 200
-#define STATUS_LAST 245
-#define STATUS_EXEC 203
-
-/* Throws for a unit whose start failed. A program that ends at once may fail its own start. */
-static bool
-throw_not_started(const GbeWalledRun *run, const GbeUnitState *state, GError **error)
-{
-	int status = gbe_unit_exit_status(GBE_WALLED_UNIT);
-
-	if (status == STATUS_EXEC)
-		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "%s cannot be executed: its interpreter or dynamic linker is "
-				 "missing, or it is a program of another architecture",
-				 run->child.name);
-	if (status >= STATUS_FIRST && status <= STATUS_LAST)
-		return gbe_throw(
-		    error, GBE_ERROR_CANNOT_TELL,
-		    "systemd cannot confine %s (status %d); see journalctl -u " GBE_WALLED_UNIT,
-		    run->child.name, status);
-	return throw_failed(run, state, error);
-}
-
 static bool
 queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 {
@@ -157,6 +107,7 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 	g_autofree char *job = NULL;
 	const char *result = NULL;
 	bool exists = false;
+	int status;
 
 	/* A unit that a killed process left behind. */
 	(void)!gbe_jobs_run(run->jobs, "StopUnit", "stop", GBE_WALLED_UNIT, END_MS * 2, NULL);
@@ -167,21 +118,24 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 	if (g_strcmp0(result, "done") == 0)
 		return true;
 	/* A device that is busy lets the job's time pass. */
-	if (g_strcmp0(result, "failed") == 0 && gbe_unit_query(GBE_WALLED_UNIT, &state, NULL) &&
-	    state.result != NULL)
-		return throw_not_started(run, &state, error);
-	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s does not start (systemd's job: %s)",
-			 run->child.name, result != NULL ? result : "timeout");
-}
-
-/* If the limit is 0 or missing, systemd cannot start a unit with PrivateUsers=. */
-static bool
-has_user_namespaces(void)
-{
-	g_autofree char *text = NULL;
-
-	return g_file_get_contents("/proc/sys/user/max_user_namespaces", &text, NULL, NULL) &&
-	       g_ascii_strtoull(text, NULL, 10) > 0;
+	if (g_strcmp0(result, "failed") != 0 || !gbe_unit_query(GBE_WALLED_UNIT, &state, NULL) ||
+	    state.result == NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "%s does not start (systemd's job: %s)", run->child.name,
+				 result != NULL ? result : "timeout");
+	/* A program that ends at once may fail its own start. */
+	status = gbe_unit_exit_status(GBE_WALLED_UNIT);
+	if (status == STATUS_EXEC)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "%s cannot be executed: its interpreter or dynamic linker is "
+				 "missing, or it is a program of another architecture",
+				 run->child.name);
+	if (status >= STATUS_FIRST && status <= STATUS_LAST)
+		return gbe_throw(
+		    error, GBE_ERROR_CANNOT_TELL,
+		    "systemd cannot confine %s (status %d); see journalctl -u " GBE_WALLED_UNIT,
+		    run->child.name, status);
+	return throw_failed(run, &state, error);
 }
 
 static bool
@@ -192,6 +146,9 @@ start_unit(GbeApp *app, const GbeWalled *walled, const struct stat *owner, GbeWa
 	g_autofree char *work = g_file_read_link(link, NULL);
 	g_autofree char *own = gbe_own_unit();
 	g_auto(GStrv) argv = g_strdupv((char **)walled->argv);
+	g_autofree char *namespaces = NULL;
+	long pages = sysconf(_SC_PHYS_PAGES);
+	guint64 machine = pages > 0 ? (guint64)pages * (guint64)sysconf(_SC_PAGESIZE) : G_MAXUINT64;
 	GbeWalledUnit unit = {.tree = walled->tree,
 			      .hidden = app->config->etcd.data_dir,
 			      .bound_to = own != NULL && g_str_has_suffix(own, ".service") &&
@@ -201,10 +158,9 @@ start_unit(GbeApp *app, const GbeWalled *walled, const struct stat *owner, GbeWa
 			      .work = work,
 			      .output_fd = memfd_create("output", MFD_CLOEXEC),
 			      .user = owner->st_uid,
-			      .own_users = has_user_namespaces(),
 			      .own_pids = gbe_manager_version() >= FIRST_WITH_OWN_PIDS,
 			      .seconds = walled->seconds,
-			      .memory = MIN(walled->size + ROOM, memory_of_machine() / 2),
+			      .memory = MIN(walled->size + ROOM, machine / 2),
 			      .largest = 2 * walled->size + ROOM};
 
 	if (work == NULL || !g_utf8_validate(work, -1, NULL))
@@ -212,6 +168,10 @@ start_unit(GbeApp *app, const GbeWalled *walled, const struct stat *owner, GbeWa
 	g_free(argv[0]);
 	argv[0] = g_strdup(walled->program);
 	unit.argv = (const char *const *)argv;
+	/* If the limit is 0 or missing, systemd cannot start a unit with PrivateUsers=. */
+	unit.own_users =
+	    g_file_get_contents("/proc/sys/user/max_user_namespaces", &namespaces, NULL, NULL) &&
+	    g_ascii_strtoull(namespaces, NULL, 10) > 0;
 	run->child = (GbeChild){.name = g_strdup(walled->argv[0]), .out_fd = unit.output_fd};
 	if (unit.output_fd < 0)
 		return gbe_throw_errno(error, errno, "cannot start %s", walled->argv[0]);
@@ -220,7 +180,7 @@ start_unit(GbeApp *app, const GbeWalled *walled, const struct stat *owner, GbeWa
 
 /* Bytes on the disk; 0: unknown. */
 static guint64
-size_of(int work_fd)
+allocated_below(int work_fd)
 {
 	g_auto(GbeTreeInfo) info = {0};
 
@@ -231,75 +191,68 @@ bool
 gbe_walled_start(GbeApp *app, const GbeWalled *walled, GbeWalledRun *ret_run, GError **error)
 {
 	g_auto(GbeWalledRun) run = {.work_fd = walled->work_fd};
+	int root_fd = walled->tree != NULL ? walled->tree_fd : app->root_fd;
 	gbe_autofd int program_fd = -1;
 	guint64 total, inodes;
-	struct stat owner;
-	bool ok;
+	struct stat st, owner;
 
-	if (!open_program(app, walled, &program_fd, error) ||
-	    !gbe_filesystem_space(walled->work_fd, &run.available, &total, &inodes, error))
+	if (!gbe_open_in_root(root_fd, walled->program, O_RDONLY | O_NONBLOCK, &program_fd, error))
 		return false;
-	run.size = size_of(walled->work_fd);
+	if (fstat(program_fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_REFUSED, "%s is no program", walled->program);
+	if (!gbe_filesystem_space(walled->work_fd, &run.available, &total, &inodes, error))
+		return false;
+	run.size = allocated_below(walled->work_fd);
 	if (fstat(walled->work_fd, &owner) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the copy");
-	if (under_systemd(app))
-		ok = gbe_jobs_open(CALL_MS, &run.jobs, error) &&
-		     start_unit(app, walled, &owner, &run, error);
-	else
-		ok = start_child(walled, program_fd, &owner, &run.child, error);
-	if (!ok)
-		return false;
+	if (under_systemd(app)) {
+		if (!gbe_jobs_open(CALL_MS, &run.jobs, error) ||
+		    !start_unit(app, walled, &owner, &run, error))
+			return false;
+	} else {
+		const GbeChildUser user = {owner.st_uid, owner.st_gid};
+
+		if (!gbe_child_start_as(geteuid() == 0 ? &user : NULL, program_fd, walled->argv,
+					walled->work_fd, &run.child, error))
+			return false;
+	}
 	*ret_run = run;
 	run = (GbeWalledRun){0};
 	return true;
 }
 
 static bool
-poll_unit(GbeWalledRun *run, bool *ret_running, GError **error)
-{
-	g_auto(GbeUnitState) state = {NULL};
-
-	if (!gbe_unit_query(GBE_WALLED_UNIT, &state, error))
-		return false;
-	*ret_running = g_strcmp0(state.active_state, "inactive") != 0 &&
-		       g_strcmp0(state.active_state, "failed") != 0;
-	return *ret_running || g_strcmp0(state.active_state, "inactive") == 0 ||
-	       throw_failed(run, &state, error);
-}
-
-/* Others write to that file system, too. */
-static bool
-check_disk(const GbeWalledRun *run, GError **error)
-{
-	guint64 available, total, inodes, size;
-	g_autoptr(GError) local = NULL;
-
-	if (!gbe_filesystem_space(run->work_fd, &available, &total, &inodes, &local))
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", local->message);
-	if (available >= MIN(FREE_LEAST, run->available / 2))
-		return true;
-	size = size_of(run->work_fd);
-	return size > run->size && size - run->size >= (run->available - available) / 2
-		   ? gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s fills the disk", run->child.name)
-		   : gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-			       "other programs fill the disk while %s runs", run->child.name);
-}
-
-static bool
 poll_run(GbeWalledRun *run, bool *ret_running, GError **error)
 {
+	g_auto(GbeUnitState) state = {NULL};
+	guint64 available, total, inodes, size;
+	g_autoptr(GError) local = NULL;
 	struct stat st;
 
-	if (run->jobs != NULL ? !poll_unit(run, ret_running, error)
-			      : (!gbe_child_poll(&run->child, ret_running, error) &&
-				 !gbe_rethrow(error, GBE_ERROR_VERIFY_FAILED)))
-		return false;
+	if (run->jobs != NULL) {
+		if (!gbe_unit_query(GBE_WALLED_UNIT, &state, error))
+			return false;
+		if (g_strcmp0(state.active_state, "failed") == 0)
+			return throw_failed(run, &state, error);
+		*ret_running = g_strcmp0(state.active_state, "inactive") != 0;
+	} else if (!gbe_child_poll(&run->child, ret_running, error)) {
+		return gbe_rethrow(error, GBE_ERROR_VERIFY_FAILED);
+	}
 	if (!*ret_running)
 		return true;
 	if (fstat(run->child.out_fd, &st) == 0 && st.st_size > OUTPUT_MOST)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s prints without end",
 				 run->child.name);
-	return check_disk(run, error);
+	if (!gbe_filesystem_space(run->work_fd, &available, &total, &inodes, &local))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s", local->message);
+	if (available >= MIN(FREE_LEAST, run->available / 2))
+		return true;
+	/* Others also write to that file system. */
+	size = allocated_below(run->work_fd);
+	return size > run->size && size - run->size >= (run->available - available) / 2
+		   ? gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s fills the disk", run->child.name)
+		   : gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+			       "other programs fill the disk while %s runs", run->child.name);
 }
 
 bool
@@ -310,34 +263,30 @@ gbe_walled_is_starved(const GbeWalledRun *run, guint64 seconds)
 	return gbe_process_waited(pid) > seconds * G_USEC_PER_SEC / 2;
 }
 
-static bool
-too_slow(const GbeWalledRun *run, guint64 seconds, GError **error)
-{
-	g_autofree char *said = gbe_child_last_line(&run->child);
-	bool starved = gbe_walled_is_starved(run, seconds);
-
-	return gbe_throw(error, starved ? GBE_ERROR_CANNOT_TELL : GBE_ERROR_VERIFY_FAILED,
-			 "%s is not done within %" G_GUINT64_FORMAT " s (--timeout)%s%s%s",
-			 run->child.name, seconds, starved ? ", as the device is busy" : "",
-			 *said != '\0' ? ": " : "", said);
-}
-
 bool
 gbe_walled_wait(GbeWalledRun *run, const GbeWalledWait *wait, GError **error)
 {
+	const char *name = run->child.name;
 	gint64 deadline = g_get_monotonic_time() + (gint64)wait->seconds * G_USEC_PER_SEC;
 
 	for (bool running = true;;) {
 		if (!poll_run(run, &running, error))
 			return false;
 		if (!running)
-			return wait->ready == NULL ||
-			       gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s ended on its own",
-					 run->child.name);
+			return wait->ready == NULL || gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+								"%s ended on its own", name);
 		if (wait->ready != NULL && wait->ready(wait->ready_data))
 			return true;
-		if (g_get_monotonic_time() >= deadline)
-			return too_slow(run, wait->seconds, error);
+		if (g_get_monotonic_time() >= deadline) {
+			g_autofree char *said = gbe_child_last_line(&run->child);
+			bool starved = gbe_walled_is_starved(run, wait->seconds);
+
+			return gbe_throw(
+			    error, starved ? GBE_ERROR_CANNOT_TELL : GBE_ERROR_VERIFY_FAILED,
+			    "%s is not done within %" G_GUINT64_FORMAT " s (--timeout)%s%s%s", name,
+			    wait->seconds, starved ? ", as the device is busy" : "",
+			    *said != '\0' ? ": " : "", said);
+		}
 		if (wait->progress != NULL && !wait->progress(0, 0, wait->progress_data))
 			return gbe_throw(error, GBE_ERROR_FAILED, "interrupted");
 		g_usleep(POLL_USEC);

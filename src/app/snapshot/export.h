@@ -2,14 +2,12 @@
 /*
  * `export`: turns a backup, which is etcd's directory, into a snapshot file that `etcdctl snapshot restore` takes. A
  * snapshot has the database alone. The entries of the log that the database lacks are applied by etcd itself, on a
- * clone of the backup in the store. The backup is not changed. Implemented in export.c, export-apply.c.
+ * clone of the backup in the store. The backup is not changed.
  */
 #pragma once
 
 #include "app/by-hand/session.h"
 #include "app/snapshot/snapshot.h"
-#include "etcd/wal/read.h"
-#include "etcd/wal/rest.h"
 
 typedef struct {
 	const char *name, *path;
@@ -38,14 +36,3 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeExported, gbe_exported_clear)
  * On failure nothing is left. */
 bool gbe_export(GbeApp *app, const GbeExport *options, GbeExported *ret_exported,
 		GError **error) GBE_CHECKED;
-
-/* Makes etcd apply the log @wal of the data in @data_fd, whose member/ lies at @member_path, to a clone in @store.
- * @wal_fd: the log's own directory; -1: the log is in member/.
- * *ret_db_fd: the resulting database. In every case etcd has ended and the clone is
- * removed, except for the open file.
- *
- * Etcd is walled off (app/run/etcd-copy.h). After a power cut the next holder of the lock sweeps the clone
- * (".partial-export"). */
-bool gbe_export_apply(GbeApp *app, GbeStore *store, int data_fd, const char *member_path,
-		      int wal_fd, const GbeWal *wal, const GbeExport *options, int *ret_db_fd,
-		      GError **error) GBE_CHECKED;

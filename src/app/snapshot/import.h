@@ -2,7 +2,6 @@
 /*
  * `import`: makes a backup from a copy of a data directory, or from a snapshot file, plain, in gzip, or alone in a
  * tar, tar.gz or zip. Everything is proved before the entry becomes a backup: what came in, and what came out.
- * Implemented in import.c, import-restore.c, import-tree.c.
  */
 #pragma once
 

@@ -2,10 +2,11 @@
 /*
  * `snapshot save`: like that of etcdctl, but proved before the file has its name. etcd's stream goes into FILE.part;
  * its SHA-256 is compared, every page and row is read, the file is synced and named, and the name is synced
- * (fs/part.h says what a power cut leaves). Memory does not grow with the database. Implemented in save.c, prove.c.
+ * (fs/part.h says what a power cut leaves). Memory does not grow with the database.
  */
 #pragma once
 
+#include "app/backups/keys.h"
 #include "app/backups/verify.h"
 #include "fs/part.h"
 
@@ -30,7 +31,9 @@ bool gbe_snapshot_save(GbeApp *app, const GbeSnapshotSave *options,
 bool gbe_snapshot_prove(GbeApp *app, const GbePart *part, GbeVerification **ret_verification,
 			GError **error) GBE_CHECKED;
 
-/* Opens a regular file that a person named: relative to the working directory, or below the root. */
+/* The directory and the name of a file that a person named, and the file if it is a regular one: relative to the working directory, or below the root. */
+bool gbe_snapshot_open_parent(GbeApp *app, const char *path, int *ret_dir_fd, char **ret_name,
+			      GError **error) GBE_CHECKED;
 bool gbe_snapshot_open(GbeApp *app, const char *path, int *ret_fd, GError **error) GBE_CHECKED;
 /* A written file, for those who take it elsewhere. */
 typedef struct {
@@ -48,3 +51,19 @@ bool gbe_snapshot_file(GbeApp *app, const char *path, GbeSnapshotFile *ret_file,
  * which says what to do, when the database has no checksum behind it; @unsummed NULL: no checksum is required. */
 bool gbe_snapshot_check(const GbeVerification *verification, const char *unsummed,
 			GError **error) GBE_CHECKED;
+
+/* A keyed digest in a file of its own, one line of hex: "FILE.hmac" next to a pulled snapshot lets an import of FILE
+ * prove that it is what was pushed; "_etcd_backup.hmac" is the one in a store. The file alone says nothing about the
+ * data: after a power cut it may be missing or incomplete, and then proves nothing. */
+#define GBE_SIDECAR_SUFFIX ".hmac"
+
+/* The digest next to the file @name. GBE_ERROR_FAILED: one is there already, also where there is no key: an import with a
+ * key would take it for that of the new file. */
+bool gbe_sidecar_begin(int dir_fd, const char *name, GbePart *ret_part, GError **error) GBE_CHECKED;
+/* @sha256: of the database in the file. Without a key, nothing is written. */
+bool gbe_sidecar_sign(GbeApp *app, GbePart *part, const char *sha256, GError **error) GBE_CHECKED;
+/* After the file has its name. Nothing appears where nothing was written. */
+bool gbe_sidecar_publish(GbePart *part, GError **error) GBE_CHECKED;
+/* *ret_proved: a right digest lies next to the file at @path. GBE_ERROR_VERIFY_FAILED: a wrong one does. */
+bool gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, bool *ret_proved,
+			    GError **error) GBE_CHECKED;

@@ -54,7 +54,7 @@ gbe_step_result_to_string(GbeStepResult result)
 
 /* Takes @detail. */
 static void
-note(Clearing *clearing, const char *name, GbeStepResult result, char *detail)
+note_step(Clearing *clearing, const char *name, GbeStepResult result, char *detail)
 {
 	const GbeAlarmClear *options = clearing->options;
 	GbeAlarmStep *step = g_new0(GbeAlarmStep, 1);
@@ -72,9 +72,9 @@ deadline_of(const Clearing *clearing)
 }
 
 static bool
-fail(Clearing *clearing, const char *step, const GbeCallFailure *failure, GError **error)
+fail_step(Clearing *clearing, const char *step, const GbeCallFailure *failure, GError **error)
 {
-	note(clearing, step, GBE_STEP_FAILED, g_strdup(failure->why));
+	note_step(clearing, step, GBE_STEP_FAILED, g_strdup(failure->why));
 	if (clearing->changed)
 		return gbe_throw(error, GBE_ERROR_PARTIAL,
 				 "etcd did not do the step %s: %s; what was done before it stays, "
@@ -119,20 +119,20 @@ back_up(Clearing *clearing, GError **error)
 	g_autoptr(GError) local = NULL;
 
 	if (clearing->options->no_backup) {
-		note(clearing, "backup", GBE_STEP_SKIPPED, g_strdup("--no-backup"));
+		note_step(clearing, "backup", GBE_STEP_SKIPPED, g_strdup("--no-backup"));
 		return true;
 	}
 	if (clearing->options->dry_run) {
-		note(clearing, "backup", GBE_STEP_WOULD, g_strdup("the data as it is"));
+		note_step(clearing, "backup", GBE_STEP_WOULD, g_strdup("the data as it is"));
 		return true;
 	}
 	if (gbe_live_etcd_back_up(&clearing->live, "before the alarm NOSPACE was cleared",
 				  &cleared->backup, &local)) {
 		clearing->changed = true;
-		note(clearing, "backup", GBE_STEP_DONE, g_strdup(cleared->backup));
+		note_step(clearing, "backup", GBE_STEP_DONE, g_strdup(cleared->backup));
 		return true;
 	}
-	note(clearing, "backup", GBE_STEP_FAILED, g_strdup(local->message));
+	note_step(clearing, "backup", GBE_STEP_FAILED, g_strdup(local->message));
 	return gbe_pass(error, &local);
 }
 
@@ -147,28 +147,28 @@ compact(Clearing *clearing, GError **error)
 	    "history before revision %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, to, revision);
 
 	if (to == 0) {
-		note(clearing, "compact", GBE_STEP_SKIPPED,
-		     g_strdup_printf("there are %" G_GINT64_FORMAT " revisions, and [alarm] "
-				     "compact-keep=%" G_GUINT64_FORMAT,
-				     revision, keep));
+		note_step(clearing, "compact", GBE_STEP_SKIPPED,
+			  g_strdup_printf("there are %" G_GINT64_FORMAT " revisions, and [alarm] "
+					  "compact-keep=%" G_GUINT64_FORMAT,
+					  revision, keep));
 		return true;
 	}
 	if (clearing->options->dry_run) {
-		note(clearing, "compact", GBE_STEP_WOULD, g_steal_pointer(&what));
+		note_step(clearing, "compact", GBE_STEP_WOULD, g_steal_pointer(&what));
 		return true;
 	}
 	if (gbe_client_compact(clearing->live.look->client, to, deadline_of(clearing), &failure)) {
 		clearing->changed = true;
-		note(clearing, "compact", GBE_STEP_DONE, g_steal_pointer(&what));
+		note_step(clearing, "compact", GBE_STEP_DONE, g_steal_pointer(&what));
 		return true;
 	}
 	/* etcd has already compacted to a later revision. */
 	if (failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE) {
-		note(clearing, "compact", GBE_STEP_SKIPPED,
-		     g_strdup_printf("etcd has forgotten the %s already", what));
+		note_step(clearing, "compact", GBE_STEP_SKIPPED,
+			  g_strdup_printf("etcd has forgotten the %s already", what));
 		return true;
 	}
-	return fail(clearing, "compact", &failure, error);
+	return fail_step(clearing, "compact", &failure, error);
 }
 
 static bool
@@ -183,20 +183,20 @@ defragment(Clearing *clearing, GError **error)
 	/* etcd does not count the space that the compaction has freed yet: there may be enough room. */
 	gbe_live_etcd_look(&clearing->live, 0);
 	if (!gbe_live_etcd_check_room(&clearing->live, &no_room)) {
-		note(clearing, "defrag", GBE_STEP_SKIPPED, g_strdup(no_room->message));
+		note_step(clearing, "defrag", GBE_STEP_SKIPPED, g_strdup(no_room->message));
 		return true;
 	}
 	before = gbe_size_to_text((guint64)clearing->size_before);
 	if (clearing->options->dry_run) {
-		note(clearing, "defrag", GBE_STEP_WOULD, g_steal_pointer(&before));
+		note_step(clearing, "defrag", GBE_STEP_WOULD, g_steal_pointer(&before));
 		return true;
 	}
 	if (!gbe_client_defragment(clearing->live.look->client, deadline_of(clearing), &failure))
-		return fail(clearing, "defrag", &failure, error);
+		return fail_step(clearing, "defrag", &failure, error);
 	clearing->changed = true;
 	gbe_live_etcd_look(&clearing->live, 0);
 	after = gbe_size_to_text((guint64)MAX(facts->db_size, 0));
-	note(clearing, "defrag", GBE_STEP_DONE, g_strdup_printf("%s, was %s", after, before));
+	note_step(clearing, "defrag", GBE_STEP_DONE, g_strdup_printf("%s, was %s", after, before));
 	return true;
 }
 
@@ -217,7 +217,7 @@ is_worth_it(Clearing *clearing)
 	    g_strdup_printf("etcd's database has %s of a quota of %s, and the next write would "
 			    "raise the alarm again: delete keys, or raise --quota-backend-bytes",
 			    has, may);
-	note(clearing, "disarm", GBE_STEP_SKIPPED, g_strdup(clearing->cleared->reason));
+	note_step(clearing, "disarm", GBE_STEP_SKIPPED, g_strdup(clearing->cleared->reason));
 	return false;
 }
 
@@ -230,51 +230,47 @@ is_member(const GbeEtcdMembers *members, guint64 id)
 	return false;
 }
 
-/* Another member may still be full, and frees its own database before its alarm is cleared there. A member that left
- * the cluster, or that the data had before a snapshot was restored, cannot: etcd keeps its alarm until it is disarmed.
- * Appends its id to @text. */
 static bool
-disarm_gone(GbeClient *client, gint64 deadline, GString *text, GbeCallFailure *failure)
+disarm(Clearing *clearing, GError **error)
 {
+	const GbeHealthLook *look = clearing->live.look;
+	const GbeEtcdAlarm own = {look->facts->member_id, GBE_ALARM_NOSPACE};
+	g_autoptr(GString) text = g_string_new("NOSPACE");
+	g_auto(GbeCallFailure) failure = {0};
 	GbeEtcdAlarms alarms = {{0}};
 	GbeEtcdMembers members = {{0}};
-	bool ok = gbe_client_alarms(client, deadline, &alarms, failure) &&
-		  gbe_client_members(client, deadline, &members, failure);
+	gint64 deadline;
+	bool ok;
 
+	if (clearing->options->dry_run) {
+		note_step(clearing, "disarm", GBE_STEP_WOULD, g_strdup("NOSPACE"));
+		note_step(clearing, "prove", GBE_STEP_WOULD, g_strdup("a write"));
+		return true;
+	}
+	if (!gbe_client_disarm(look->client, &own, deadline_of(clearing), &failure))
+		return fail_step(clearing, "disarm", &failure, error);
+	clearing->changed = true;
+	/* Another member may still be full, and frees its own database before its alarm is cleared there. A member that
+	 * left the cluster, or that the data had before a snapshot was restored, cannot: etcd keeps its alarm until it
+	 * is disarmed. */
+	deadline = deadline_of(clearing);
+	ok = gbe_client_alarms(look->client, deadline, &alarms, &failure) &&
+	     gbe_client_members(look->client, deadline, &members, &failure);
 	for (guint i = 0; ok && alarms.list != NULL && i < alarms.list->len; i++) {
 		const GbeEtcdAlarm *alarm = &g_array_index(alarms.list, GbeEtcdAlarm, i);
 
 		if (alarm->alarm != GBE_ALARM_NOSPACE || is_member(&members, alarm->member_id))
 			continue;
-		ok = gbe_client_disarm(client, alarm, deadline, failure);
+		ok = gbe_client_disarm(look->client, alarm, deadline, &failure);
 		g_string_append_printf(text,
 				       ", also of the former member %016" G_GINT64_MODIFIER "x",
 				       alarm->member_id);
 	}
 	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
-	return ok;
-}
-
-static bool
-disarm(Clearing *clearing, GError **error)
-{
-	const GbeHealthLook *look = clearing->live.look;
-	const GbeEtcdAlarm alarm = {look->facts->member_id, GBE_ALARM_NOSPACE};
-	g_autoptr(GString) text = g_string_new("NOSPACE");
-	g_auto(GbeCallFailure) failure = {0};
-
-	if (clearing->options->dry_run) {
-		note(clearing, "disarm", GBE_STEP_WOULD, g_strdup("NOSPACE"));
-		note(clearing, "prove", GBE_STEP_WOULD, g_strdup("a write"));
-		return true;
-	}
-	if (!gbe_client_disarm(look->client, &alarm, deadline_of(clearing), &failure))
-		return fail(clearing, "disarm", &failure, error);
-	clearing->changed = true;
-	if (!disarm_gone(look->client, deadline_of(clearing), text, &failure))
-		return fail(clearing, "disarm", &failure, error);
-	note(clearing, "disarm", GBE_STEP_DONE, g_strdup(text->str));
+	if (!ok)
+		return fail_step(clearing, "disarm", &failure, error);
+	note_step(clearing, "disarm", GBE_STEP_DONE, g_strdup(text->str));
 	return true;
 }
 
@@ -291,38 +287,24 @@ prove(Clearing *clearing, GError **error)
 
 	if (!gbe_client_write_nothing(client, deadline, &failure) ||
 	    !gbe_client_alarms(client, deadline, &alarms, &failure))
-		return fail(clearing, "prove", &failure, error);
+		return fail_step(clearing, "prove", &failure, error);
 	left = gbe_etcd_alarms_find(&alarms, GBE_ALARM_NOSPACE);
 	if (left != NULL)
 		cleared->reason = g_strdup_printf("member %016" G_GINT64_MODIFIER
 						  "x has the alarm NOSPACE, too: clear it there",
 						  left->member_id);
 	cleared->cleared = left == NULL;
-	note(clearing, "prove", cleared->cleared ? GBE_STEP_DONE : GBE_STEP_FAILED,
-	     g_strdup(cleared->cleared ? "a write went through" : cleared->reason));
+	note_step(clearing, "prove", cleared->cleared ? GBE_STEP_DONE : GBE_STEP_FAILED,
+		  g_strdup(cleared->cleared ? "a write went through" : cleared->reason));
 	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
 	return true;
 }
 
-static void
-say(const Clearing *clearing)
-{
-	g_autofree char *before = gbe_size_to_text((guint64)MAX(clearing->size_before, 0));
-	g_autofree char *after =
-	    gbe_size_to_text((guint64)MAX(clearing->live.look->facts->db_size, 0));
-	g_autofree char *text = g_strdup_printf("its database has %s, and had %s", after, before);
-	GbeEventFields fields = {.action = "alarm",
-				 .backup = clearing->cleared->backup,
-				 .reason = text};
-
-	if (clearing->cleared->cleared)
-		gbe_event_alarm_cleared(&fields);
-}
-
 static bool
-clear(Clearing *clearing, GError **error)
+clear_alarm(Clearing *clearing, GError **error)
 {
 	const GbeHealthFacts *facts = clearing->live.look->facts;
+	GbeAlarmCleared *cleared = clearing->cleared;
 	bool dry_run = clearing->options->dry_run;
 
 	gbe_live_etcd_look(&clearing->live, 0);
@@ -334,21 +316,31 @@ clear(Clearing *clearing, GError **error)
 				 clearing->live.look->report->reason);
 	if (facts->corrupt)
 		return throw_corrupt(clearing->live.app, error);
-	clearing->cleared->was_up = facts->no_space;
-	clearing->cleared->cleared = !facts->no_space;
+	cleared->was_up = facts->no_space;
+	cleared->cleared = !facts->no_space;
 	clearing->size_before = MAX(facts->db_size, 0);
 	if (!facts->no_space)
 		return true;
-	if (!back_up(clearing, error) ||
-	    (!dry_run && !gbe_live_etcd_lock(&clearing->live, error)) ||
-	    !compact(clearing, error) || GBE_FAULT("alarm-compacted", error) ||
+	if (!back_up(clearing, error) || (!dry_run && !gbe_live_etcd_lock(&clearing->live, error)))
+		return false;
+	if (!compact(clearing, error) || GBE_FAULT("alarm-compacted", error) ||
 	    !defragment(clearing, error))
 		return false;
 	if (!dry_run && !is_worth_it(clearing))
 		return true;
 	if (!disarm(clearing, error) || (!dry_run && !prove(clearing, error)))
 		return false;
-	say(clearing);
+	if (cleared->cleared) {
+		g_autofree char *before = gbe_size_to_text((guint64)clearing->size_before);
+		g_autofree char *after = gbe_size_to_text((guint64)MAX(facts->db_size, 0));
+		g_autofree char *text =
+		    g_strdup_printf("its database has %s, and had %s", after, before);
+		GbeEventFields fields = {.action = "alarm",
+					 .backup = cleared->backup,
+					 .reason = text};
+
+		gbe_event_alarm_cleared(&fields);
+	}
 	return true;
 }
 
@@ -363,7 +355,7 @@ gbe_alarm_clear(GbeApp *app, const GbeAlarmClear *options, GbeAlarmCleared **ret
 	cleared->steps = g_ptr_array_new_with_free_func(step_free);
 	if (!gbe_live_etcd_open(app, "alarm clear", &clearing.live, error))
 		return false;
-	ok = clear(&clearing, error);
+	ok = clear_alarm(&clearing, error);
 	gbe_live_etcd_clear(&clearing.live);
 	if (ok || cleared->steps->len > 0)
 		*ret_cleared = g_steal_pointer(&cleared);

@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/upkeep/defrag.h"
 
-#include <string.h>
+#include <errno.h>
+#include <sys/stat.h>
 
+#include "app/backup/partial.h"
+#include "app/backups/verify.h"
+#include "app/by-hand/by-hand.h"
+#include "app/by-hand/session.h"
+#include "app/device/etcd-tool.h"
+#include "app/snapshot/snapshot.h"
 #include "app/state/configuration.h"
+#include "app/state/state.h"
 #include "app/upkeep/live-etcd.h"
 #include "base/fault.h"
+#include "core/backup-name.h"
 #include "core/space.h"
+#include "etcd/db/db.h"
+#include "etcd/directory/member.h"
+#include "etcd/layout.h"
+#include "fs/copy/clone.h"
+#include "fs/open.h"
+#include "fs/probe.h"
+#include "fs/sync.h"
 #include "sys/deployment/deployments.h"
 #include "sys/systemd/events.h"
 
@@ -15,6 +31,8 @@
 /* After a start, etcd may still be replaying its log. */
 #define TIMER_PATIENCE 30
 #define TIMER_TIMEOUT 900
+/* The purpose that gbe_etcd_tool_open() names in its messages. */
+#define TOOL_FOR "defragments a stopped database"
 
 void
 gbe_defrag_result_clear(GbeDefragResult *result)
@@ -27,8 +45,20 @@ gbe_defrag_result_clear(GbeDefragResult *result)
 	g_clear_pointer(&result->backup, g_free);
 }
 
+/* Notes the sizes at the beginning. True: there is work. */
+static bool
+is_due(const GbeApp *app, const GbeDefrag *options, GbeDefragSizes sizes, GbeDefragResult *result)
+{
+	result->before = result->after = sizes;
+	result->need = gbe_defrag_need(sizes.size, sizes.in_use, app->config->defrag.min_size,
+				       app->config->defrag.max_fragmentation);
+	return !options->if_needed || result->need == GBE_DEFRAG_DUE;
+}
+
+/* ---- the running etcd ---- */
+
 static GbeDefragSizes
-sizes_of(const GbeLiveEtcd *live)
+live_sizes(const GbeLiveEtcd *live)
 {
 	const GbeHealthFacts *facts = live->look->facts;
 
@@ -37,16 +67,11 @@ sizes_of(const GbeLiveEtcd *live)
 
 /* Decides by the first look: is there work, and is it allowed? */
 static bool
-check(const GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result, bool *ret_due,
-      GError **error)
+check_live(const GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result,
+	   bool *ret_due, GError **error)
 {
-	const GbeConfig *config = live->app->config;
-
-	result->before = result->after = sizes_of(live);
 	result->healthy = live->look->report->health == GBE_HEALTH_HEALTHY;
-	result->need = gbe_defrag_need(result->before.size, result->before.in_use,
-				       config->defrag.min_size, config->defrag.max_fragmentation);
-	*ret_due = !options->if_needed || result->need == GBE_DEFRAG_DUE;
+	*ret_due = is_due(live->app, options, live_sizes(live), result);
 	if (live->look->facts->no_space)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "etcd has the alarm NOSPACE; `greenboot-etcd alarm clear` makes "
@@ -61,68 +86,44 @@ check(const GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result
 }
 
 static bool
-throw_call(const GbeLiveEtcd *live, const GbeDefrag *options, const GbeCallFailure *failure,
-	   GError **error)
+ask_to_defragment(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result,
+		  GError **error)
 {
-	if (failure->reach == GBE_REACH_LATE)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "etcd at %s has not answered within %" G_GUINT64_FORMAT
-				 " s, and may be at it still: %s",
-				 live->look->at.endpoint.shown, options->timeout, failure->why);
-	if (!gbe_live_etcd_has_not(failure))
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "whether etcd at %s was defragmented cannot be told: %s; call it "
-				 "again",
-				 live->look->at.endpoint.shown, failure->why);
-	return gbe_throw(error, gbe_call_code(failure, GBE_ERROR_FAILED),
-			 "etcd at %s was not defragmented: %s", live->look->at.endpoint.shown,
-			 failure->why);
-}
-
-static bool
-defragment(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result, GError **error)
-{
+	const char *at = live->look->at.endpoint.shown;
 	g_auto(GbeCallFailure) failure = {0};
 	gint64 began = g_get_monotonic_time();
 	gint64 deadline = began + (gint64)options->timeout * G_USEC_PER_SEC;
 
 	result->done = gbe_client_defragment(live->look->client, deadline, &failure);
 	result->duration_usec = g_get_monotonic_time() - began;
-	return result->done || throw_call(live, options, &failure, error);
-}
-
-static void
-look_after(GbeLiveEtcd *live, GbeDefragResult *result)
-{
-	gbe_live_etcd_look(live, AFTER_SECONDS);
-	result->after = sizes_of(live);
-	result->healthy = live->look->report->health == GBE_HEALTH_HEALTHY;
-	if (!result->healthy)
-		result->reason = g_strdup(live->look->report->reason);
-}
-
-static void
-say_done(const GbeDefragResult *result)
-{
-	g_autofree char *before = gbe_size_to_text((guint64)MAX(result->before.size, 0));
-	g_autofree char *after = gbe_size_to_text((guint64)MAX(result->after.size, 0));
-	g_autofree char *text = g_strdup_printf("%s to %s in %.2f s", before, after,
-						(double)result->duration_usec / G_USEC_PER_SEC);
-	GbeEventFields fields = {.action = "defrag",
-				 .backup = result->backup,
-				 .reason = text,
-				 .duration_usec = result->duration_usec};
-
-	gbe_event_defragmented(&fields);
+	if (result->done)
+		return true;
+	if (failure.reach == GBE_REACH_LATE)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "etcd at %s has not answered within %" G_GUINT64_FORMAT
+				 " s, and may be at it still: %s",
+				 at, options->timeout, failure.why);
+	if (!gbe_live_etcd_has_not(&failure))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "whether etcd at %s was defragmented cannot be told: %s; call it "
+				 "again",
+				 at, failure.why);
+	return gbe_throw(error, gbe_call_code(&failure, GBE_ERROR_FAILED),
+			 "etcd at %s was not defragmented: %s", at, failure.why);
 }
 
 static bool
-run(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result, GError **error)
+defragment_live(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result,
+		GError **error)
 {
+	g_autofree char *before = NULL;
+	g_autofree char *after = NULL;
+	g_autofree char *text = NULL;
+	GbeEventFields fields = {.action = "defrag"};
 	bool due = false;
 
 	gbe_live_etcd_look(live, options->patience);
-	if (!check(live, options, result, &due, error))
+	if (!check_live(live, options, result, &due, error))
 		return false;
 	if (!due || options->dry_run)
 		return true;
@@ -132,13 +133,26 @@ run(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result, GError
 			return false;
 		gbe_live_etcd_look(live, 0);
 	}
-	/* Checks again, because the copy took room and time. */
-	if (!gbe_live_etcd_lock(live, error) ||
-	    (!options->no_backup && !check(live, options, result, &due, error)) ||
-	    GBE_FAULT("defrag-locked", error) || !defragment(live, options, result, error))
+	if (!gbe_live_etcd_lock(live, error))
 		return false;
-	look_after(live, result);
-	say_done(result);
+	/* Checks again, because the copy took room and time. */
+	if (!options->no_backup && !check_live(live, options, result, &due, error))
+		return false;
+	if (GBE_FAULT("defrag-locked", error) || !ask_to_defragment(live, options, result, error))
+		return false;
+	gbe_live_etcd_look(live, AFTER_SECONDS);
+	result->after = live_sizes(live);
+	result->healthy = live->look->report->health == GBE_HEALTH_HEALTHY;
+	if (!result->healthy)
+		result->reason = g_strdup(live->look->report->reason);
+	before = gbe_size_to_text((guint64)MAX(result->before.size, 0));
+	after = gbe_size_to_text((guint64)MAX(result->after.size, 0));
+	text = g_strdup_printf("%s to %s in %.2f s", before, after,
+			       (double)result->duration_usec / G_USEC_PER_SEC);
+	fields.backup = result->backup;
+	fields.reason = text;
+	fields.duration_usec = result->duration_usec;
+	gbe_event_defragmented(&fields);
 	return true;
 }
 
@@ -151,28 +165,11 @@ gbe_defrag(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result, G
 	if (!gbe_live_etcd_open(app, "defrag", &live, error))
 		return false;
 	result.endpoint = g_strdup(live.look->at.endpoint.shown);
-	if (!run(&live, options, &result, error))
+	if (!defragment_live(&live, options, &result, error))
 		return false;
 	*ret_result = result;
-	memset(&result, 0, sizeof result);
+	result = (GbeDefragResult){0};
 	return true;
-}
-
-/* Errors that pass by themselves, that the monitor reports, or that mean there is no etcd. */
-static bool
-is_for_later(const GError *error)
-{
-	return g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY) ||
-	       g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ||
-	       g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED) ||
-	       g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ||
-	       g_error_matches(error, GBE_ERROR, GBE_ERROR_CANNOT_TELL);
-}
-
-static bool
-is_on(GbeApp *app)
-{
-	return !gbe_config_is_off(app->config) && app->config->defrag.enabled;
 }
 
 /* Takes no copy before: only the layout of the database changes, not its content. On a file system that clones, a
@@ -193,18 +190,425 @@ gbe_defrag_run(GbeApp *app)
 
 	(void)!gbe_app_open_state(app, false, NULL);
 	gbe_configuration_choose(app, deployments->booted.id, &complaint);
-	if (!is_on(app))
+	if (gbe_config_is_off(app->config) || !app->config->defrag.enabled)
 		return 0;
 	if (gbe_defrag(app, &options, &result, &error)) {
 		if (!result.done)
 			gbe_note("not needed: %s", gbe_defrag_need_to_string(result.need));
 		return !result.done || result.healthy ? 0 : 1;
 	}
-	if (is_for_later(error)) {
+	/* Errors that pass without help, that the monitor reports, or that mean there is no etcd. */
+	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY) ||
+	    g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ||
+	    g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED) ||
+	    g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ||
+	    g_error_matches(error, GBE_ERROR, GBE_ERROR_CANNOT_TELL)) {
 		gbe_note("not now: %s", error->message);
 		return 0;
 	}
 	fields.reason = error->message;
 	gbe_event_defrag_failed(&fields);
 	return 1;
+}
+
+/* ---- etcd's own tool writes a closed database again: that of the stopped data, or of a backup's clone ---- */
+
+static GbeDefragSizes
+sizes_of_db(const GbeDb *db)
+{
+	guint64 left = db->free_pages * db->page_size;
+
+	return (GbeDefragSizes){(gint64)db->total_size,
+				(gint64)(db->total_size - MIN(left, db->total_size))};
+}
+
+/* Do both have the same keys, revisions and rows? */
+static bool
+is_same(const GbeDb *was, const GbeDb *is)
+{
+	return is->revision == was->revision && is->rows == was->rows && is->keys == was->keys &&
+	       is->has_hash_kv == was->has_hash_kv && is->hash_kv == was->hash_kv;
+}
+
+/* Are @room bytes free where @fd lies? GBE_ERROR_NO_SPACE. @path: for the message. */
+static bool
+check_room(int fd, const char *path, guint64 room, GError **error)
+{
+	g_autofree char *wanted = gbe_size_to_text(room);
+	guint64 available, total, inodes;
+
+	if (!gbe_filesystem_space(fd, &available, &total, &inodes, error))
+		return false;
+	return room <= available ||
+	       gbe_throw(error, GBE_ERROR_NO_SPACE,
+			 "a new database is written beside the old one, for which %s have to be "
+			 "free at %s",
+			 wanted, path);
+}
+
+/* Runs the tool in member/ as the owner of the database, @db. The tool has ended in every case. */
+static bool
+run_tool(const struct stat *db, const char *tool, int tool_fd, int member_fd, guint64 seconds,
+	 GError **error)
+{
+	const char *const argv[] = {tool, "defrag", "--data-dir", "..", NULL};
+	const GbeChildUser user = {db->st_uid, db->st_gid};
+	g_auto(GbeChild) child = {0};
+
+	return gbe_child_start_as(&user, tool_fd, argv, member_fd, &child, error) &&
+	       gbe_etcd_tool_wait(&child, seconds, error);
+}
+
+/* ---- `defrag --data`: the tool runs as the user who owns the database, so that etcd owns its files at every instant.
+ * The tool locks the database itself, so this program releases its lock for the tool. The result is compared with the
+ * old database row by row. ---- */
+
+static bool
+check_stopped(const GbeObserved *observed, GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+	const char *path = observed->data->path;
+
+	if (facts->data != GBE_YES || observed->data->member_path == NULL)
+		return gbe_throw(
+		    error, facts->data == GBE_UNKNOWN ? GBE_ERROR_CANNOT_TELL : GBE_ERROR_NOT_FOUND,
+		    "no etcd data in %s ([etcd] data-dir and member-dir say where to "
+		    "look)",
+		    path);
+	if (facts->data_open == GBE_UNKNOWN)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "whether somebody has %s open cannot be told: %s", path,
+				 facts->data_open_why != NULL ? facts->data_open_why : "unknown");
+	return facts->data_open == GBE_NO ||
+	       gbe_throw(error, GBE_ERROR_BUSY,
+			 "etcd has %s open: without --data, it does that while it runs", path);
+}
+
+/* Reads the whole database. A damaged one must not be written again (GBE_ERROR_VERIFY_FAILED). */
+static bool
+read_db(const GbeData *data, GbeDb *ret_db, GError **error)
+{
+	const GbeDbOptions full = {.level = GBE_VERIFY_FULL};
+	g_autofree char *what = gbe_layout_path(data->member_path, "member/snap/" GBE_DB_NAME);
+	g_auto(GbeFindings) findings = {0};
+	gbe_autofd int fd = -1;
+
+	gbe_findings_init(&findings);
+	if (!gbe_layout_open_db(data->fd, data->member_path, &fd, error) ||
+	    !gbe_db_read(fd, what, &full, ret_db, &findings, error))
+		return false;
+	if (gbe_findings_worst(&findings) == GBE_FINDING_DAMAGE) {
+		g_autofree char *text = gbe_finding_to_text(gbe_findings_first(&findings));
+
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s", text);
+	}
+	return true;
+}
+
+/* Runs the tool as the database's owner, in its directory. The closing record describes the database before. */
+static bool
+run_tool_on_data(GbeSession *session, guint64 seconds, GError **error)
+{
+	GbeObserved *observed = session->observed;
+	const GbeData *data = observed->data;
+	gbe_autofd int member_fd = -1;
+	gbe_autofd int tool_fd = -1;
+	const char *tool = NULL;
+	struct stat st;
+
+	if (!gbe_etcd_tool_open(session->app, TOOL_FOR, &tool, &tool_fd, error) ||
+	    !gbe_layout_open(data->fd, data->member_path, "member", &member_fd, error))
+		return false;
+	if (fstat(observed->lock_fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at the database in %s",
+				       data->path);
+	/* The database will not match the closing record. */
+	if (observed->facts->owner != NULL && observed->facts->owner->closing.present &&
+	    !gbe_state_open(session->app, observed->facts->owner->sequence, error))
+		return false;
+	if (GBE_FAULT("defrag-data-cleared", error))
+		return false;
+	gbe_close_fd(&observed->lock_fd);
+	return run_tool(&st, tool, tool_fd, member_fd, seconds, error);
+}
+
+/* A rename that is not yet in the directory may be lost; that leaves the old database, which is as good. */
+static bool
+prove_data(GbeObserved *observed, const GbeDb *was, GbeDefragResult *result, GError **error)
+{
+	const GbeData *data = observed->data;
+	g_auto(GbeDb) db = {0};
+	gbe_autofd int snap_fd = -1;
+
+	switch (gbe_in_use(data->fd, data->member_path, data->wal_fd, &observed->lock_fd, error)) {
+	case GBE_NO:
+		break;
+	case GBE_YES:
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "somebody has started etcd meanwhile, so that what came of it "
+				 "cannot be looked at");
+	case GBE_UNKNOWN:
+		return false;
+	}
+	if (!gbe_layout_open(data->fd, data->member_path, "member/snap", &snap_fd, error) ||
+	    !gbe_sync_dir(snap_fd, data->path, error))
+		return false;
+	if (!read_db(data, &db, error))
+		return gbe_prefix(error, "what etcd's tool made of it");
+	result->after = sizes_of_db(&db);
+	if (is_same(was, &db))
+		return true;
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "what etcd's tool made of it is not what was there%s%s%s",
+			 result->backup != NULL ? ": `greenboot-etcd restore " : "",
+			 result->backup != NULL ? result->backup : "",
+			 result->backup != NULL ? "` brings it back" : "");
+}
+
+static bool
+defragment_data(GbeSession *session, guint64 seconds, GbeDefragResult *result, GError **error)
+{
+	const GbeData *data = session->observed->data;
+	g_auto(GbeDb) was = {0};
+	gint64 began;
+
+	if (!check_stopped(session->observed, error) || !read_db(data, &was, error))
+		return false;
+	result->before = sizes_of_db(&was);
+	if (!check_room(data->fd, data->path, gbe_defrag_room(result->before.in_use), error))
+		return false;
+	began = g_get_monotonic_time();
+	if (!run_tool_on_data(session, seconds, error) || GBE_FAULT("defrag-data-done", error))
+		return false;
+	result->duration_usec = g_get_monotonic_time() - began;
+	result->done = true;
+	result->healthy = prove_data(session->observed, &was, result, error);
+	return result->healthy;
+}
+
+/* Is there anything to do? */
+static bool
+look_at_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *result, bool *ret_due,
+	     GError **error)
+{
+	const GbeSessionOptions how = {.operation = "defrag", .data = true, .dry_run = true};
+	g_auto(GbeDb) db = {0};
+	GbeSession session;
+	bool ok;
+
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	ok = check_stopped(session.observed, error) && read_db(session.observed->data, &db, error);
+	if (ok) {
+		result->data = g_strdup(session.observed->data->path);
+		result->healthy = true;
+		*ret_due = is_due(app, options, sizes_of_db(&db), result);
+	}
+	return gbe_session_finish(&session, ok, error);
+}
+
+bool
+gbe_defrag_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result, GError **error)
+{
+	const GbeSessionOptions how = {.operation = "defrag", .data = true};
+	const GbeByHandBackup before = {.description = "before a defragmentation"};
+	g_auto(GbeByHandResult) backup = {0};
+	g_auto(GbeDefragResult) result = {0};
+	GbeSession session;
+	bool due = false, ok;
+
+	if (!look_at_data(app, options, &result, &due, error))
+		return false;
+	if (due && !options->dry_run) {
+		if (!options->no_backup) {
+			if (!gbe_by_hand_backup(app, &before, &backup, error))
+				return gbe_prefix(error,
+						  "no copy beforehand (--no-backup goes without)");
+			result.backup = g_steal_pointer(&backup.name);
+		}
+		if (!gbe_session_begin(app, &how, &session, error))
+			return false;
+		ok = defragment_data(&session, options->timeout, &result, error);
+		gbe_session_record(&session, ok ? "done" : "failed",
+				   ok		   ? "the stopped database"
+				   : error != NULL ? (*error)->message
+						   : NULL,
+				   result.backup);
+		if (!gbe_session_finish(&session, ok, error))
+			return false;
+	}
+	*ret_result = result;
+	result = (GbeDefragResult){0};
+	return true;
+}
+
+/* ---- `defrag BACKUP`: a backup is never changed. Another backup is made from a clone of it, in which etcd's own tool
+ * wrote the database again. app/backup/partial.h has the steps and what a power cut leaves. ---- */
+
+typedef struct {
+	GbeApp *app;
+	const char *name; /* the name of the new backup */
+	const GbeDefrag *options;
+	GbeSession *session;
+	GbeDefragResult *result;
+	const GbeManifest *from;
+	GbeVerification *source; /* of @from, with every row */
+	GbePartial partial;
+	char *member_path;
+} Anew;
+
+static void
+anew_clear(Anew *anew)
+{
+	g_clear_pointer(&anew->source, gbe_verification_free);
+	gbe_partial_clear(&anew->partial);
+	g_clear_pointer(&anew->member_path, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Anew, anew_clear)
+
+static bool
+run_tool_on_clone(const Anew *anew, int data_fd, GError **error)
+{
+	gbe_autofd int tool_fd = -1;
+	gbe_autofd int member_fd = -1;
+	gbe_autofd int db_fd = -1;
+	const char *tool = NULL;
+	struct stat st;
+
+	if (!gbe_etcd_tool_open(anew->app, TOOL_FOR, &tool, &tool_fd, error) ||
+	    !gbe_layout_open(data_fd, anew->member_path, "member", &member_fd, error) ||
+	    !gbe_layout_open_db(data_fd, anew->member_path, &db_fd, error))
+		return false;
+	if (fstat(db_fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at the clone's database");
+	return run_tool(&st, tool, tool_fd, member_fd, anew->options->timeout, error);
+}
+
+/* Reads the whole directory and not only the database: the manifest also needs the log's facts. */
+static bool
+prove_clone(const Anew *anew, int data_fd, GbeDirectory *directory, GError **error)
+{
+	const GbeDbOptions full = {.level = GBE_VERIFY_FULL};
+	gbe_autofd int wal_fd = gbe_data_open_wal_of_copy(anew->app, anew->from->data_dir, data_fd);
+	g_auto(GbeFindings) findings = {0};
+	g_autofree char *what = NULL;
+
+	gbe_findings_init(&findings);
+	if (!gbe_directory_read(data_fd, anew->member_path, wal_fd, &full, directory, &findings,
+				error))
+		return false;
+	if (gbe_findings_worst(&findings) == GBE_FINDING_DAMAGE)
+		what = gbe_finding_to_text(gbe_findings_first(&findings));
+	else if (!directory->has_db || !is_same(&anew->source->directory.db, &directory->db))
+		what = g_strdup("its rows are not those of the backup");
+	return what == NULL || gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+					 "what etcd's tool made of it is not right: %s", what);
+}
+
+static bool
+make_backup(Anew *anew, GError **error)
+{
+	/* A writable directory and not a snapshot: the tool writes into it. */
+	const GbeCloneOptions options = {.allowed = GBE_METHOD_REFLINK,
+					 .progress = gbe_app_progress,
+					 .progress_data = anew->app};
+	const GbeObserved *observed = anew->session->observed;
+	const GbeManifest *from = anew->from;
+	const GbeStore *at = gbe_store_at(observed->store, from->name);
+	guint64 room = gbe_defrag_room(anew->result->before.in_use) +
+		       (observed->facts->clones == GBE_YES ? 0 : from->size);
+	g_autofree char *description = g_strdup_printf("%s, defragmented", from->name);
+	g_autoptr(GbeManifest) manifest = NULL;
+	g_auto(GbeCloneResult) cloned = {0};
+	g_auto(GbeDirectory) directory = {0};
+	gbe_autofd int from_fd = -1;
+	gbe_autofd int data_fd = -1;
+	gint64 began;
+
+	if (!gbe_partial_make(observed, anew->name, &anew->partial, error) ||
+	    !check_room(anew->partial.fd, observed->store->path, room, error))
+		return false;
+	if (!gbe_open_dir_at(at->fd, from->name, &from_fd, error) ||
+	    !gbe_clone_tree_at(from_fd, GBE_STORE_DATA, anew->partial.fd, GBE_STORE_DATA, &options,
+			       &cloned, error) ||
+	    !gbe_open_dir_at(anew->partial.fd, GBE_STORE_DATA, &data_fd, error))
+		return false;
+	if (!gbe_member_locate(data_fd, anew->app->config->etcd.member_dir, &anew->member_path,
+			       error))
+		return false;
+	began = g_get_monotonic_time();
+	if (!run_tool_on_clone(anew, data_fd, error))
+		return false;
+	anew->result->duration_usec = g_get_monotonic_time() - began;
+	if (!prove_clone(anew, data_fd, &directory, error))
+		return false;
+	manifest = gbe_partial_manifest(&anew->partial, observed, &directory, description);
+	manifest->voters = from->voters;
+	if (manifest->etcd_version == NULL)
+		manifest->etcd_version = g_strdup(from->etcd_version);
+	if (manifest->data_version == NULL)
+		manifest->data_version = g_strdup(from->data_version);
+	if (!gbe_partial_describe(anew->app, &anew->partial, data_fd, anew->member_path, manifest,
+				  error) ||
+	    !gbe_partial_publish(&anew->partial, error))
+		return false;
+	anew->result->after = sizes_of_db(&directory.db);
+	anew->result->done = true;
+	anew->result->made = g_strdup(anew->name);
+	return true;
+}
+
+/* Checks that the backup matches its manifest, and is sound; then makes the other one where there is work. */
+static bool
+look_and_make(Anew *anew, GError **error)
+{
+	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
+	const char *name = anew->result->of;
+	bool due;
+
+	if (!gbe_session_find(anew->session->observed, name, &anew->from, error) ||
+	    !gbe_verify_backup(anew->app, anew->session->observed->store, anew->from, &full,
+			       &anew->source, error))
+		return false;
+	if (!gbe_snapshot_check(anew->source, NULL, error))
+		return gbe_prefix(error, "backup %s", name);
+	if (!anew->source->directory.has_db)
+		return gbe_throw(error, GBE_ERROR_REFUSED, "backup %s has no database yet", name);
+	anew->result->healthy = true;
+	due = is_due(anew->app, anew->options, sizes_of_db(&anew->source->directory.db),
+		     anew->result);
+	return !due || anew->options->dry_run || make_backup(anew, error);
+}
+
+bool
+gbe_defrag_backup(GbeApp *app, const char *name, const char *new_name, const GbeDefrag *options,
+		  GbeDefragResult *ret_result, GError **error)
+{
+	const GbeSessionOptions how = {.operation = "defrag", .dry_run = options->dry_run};
+	/* Replaces the characters that an automatic name has and a name given by hand may not have. */
+	g_autofree char *derived = g_strcanon(g_strconcat(name, "-defragmented", NULL),
+					      G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._+-", '-');
+	g_auto(GbeDefragResult) result = {.of = g_strdup(name)};
+	GbeSession session;
+	g_auto(Anew) anew = {.app = app,
+			     .name = new_name != NULL ? new_name : derived,
+			     .options = options,
+			     .session = &session,
+			     .result = &result,
+			     .partial = {.fd = -1}};
+	bool ok;
+
+	if (!gbe_backup_name_check_manual(anew.name, error) ||
+	    !gbe_session_begin(app, &how, &session, error))
+		return false;
+	ok = look_and_make(&anew, error);
+	if (ok && result.done)
+		gbe_session_record(&session, "done", name, result.made);
+	/* An unfinished entry must be removed before the session releases the lock. */
+	anew_clear(&anew);
+	if (!gbe_session_finish(&session, ok, error))
+		return false;
+	*ret_result = result;
+	result = (GbeDefragResult){0};
+	return true;
 }

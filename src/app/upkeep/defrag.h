@@ -2,8 +2,7 @@
 /*
  * `defrag`, and what its timer starts: asks etcd to write its database anew, without the free space in it. etcd
  * answers no client meanwhile. Therefore the program first checks that the data is here, that etcd is healthy, that
- * there is room, and that no copy or defragmentation is under way. Implemented in defrag.c, defrag-data.c,
- * defrag-backup.c.
+ * there is room, and that no copy or defragmentation is under way.
  */
 #pragma once
 

@@ -5,6 +5,7 @@
 
 #include "app/by-hand/by-hand.h"
 #include "app/snapshot/snapshot.h"
+#include "base/fault.h"
 #include "core/health/defrag.h"
 #include "core/space.h"
 #include "etcd/api/client.h"
@@ -13,19 +14,6 @@
 #define POLL_USEC (G_USEC_PER_SEC / 5)
 #define LOCK_WAIT_MS 1000
 #define GAUGE_SECONDS 2
-
-/* Below --root, the endpoint may be that of this very system. */
-static bool
-throw_not_open(GbeApp *app, const GbeData *data, GError **error)
-{
-	if (app->below_root)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "no etcd runs on %s below %s, and below --root no other one is "
-				 "touched",
-				 data->path, app->root_path);
-	return gbe_throw(error, GBE_ERROR_NOT_FOUND, "no etcd runs on %s: start %s", data->path,
-			 app->config->etcd.service != NULL ? app->config->etcd.service : "it");
-}
 
 bool
 gbe_live_etcd_check_open(GbeApp *app, GError **error)
@@ -44,7 +32,15 @@ gbe_live_etcd_check_open(GbeApp *app, GError **error)
 	case GBE_YES:
 		return true;
 	case GBE_NO:
-		return throw_not_open(app, data, error);
+		/* Below --root, the endpoint may be that of this very system. */
+		if (app->below_root)
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "no etcd runs on %s below %s, and below --root no other "
+					 "one is touched",
+					 data->path, app->root_path);
+		return gbe_throw(
+		    error, GBE_ERROR_NOT_FOUND, "no etcd runs on %s: start %s", data->path,
+		    app->config->etcd.service != NULL ? app->config->etcd.service : "it");
 	case GBE_UNKNOWN:
 		break;
 	}
@@ -140,31 +136,32 @@ gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error)
 			 wanted, facts->data_dir, there);
 }
 
-/* Are copies of files that etcd has open made by cloning? Sets *ret_clones when the store exists. The data of an etcd
- * that does not run is older than what another member has. */
 static bool
-clones(GbeApp *app, bool *ret_clones, GError **error)
+back_up(GbeLiveEtcd *live, const char *why, char **ret_name, GError **error)
 {
-	const GbeObserveOptions options = {0};
+	const GbeObserveOptions look = {0};
+	const GbeByHandBackup options = {.description = why, .live = true};
+	const GbeSnapshotSave save = {.path = GBE_BEFORE_FILE, .replace = true, .leave_room = true};
 	g_autoptr(GbeObserved) observed = NULL;
-
-	if (!gbe_observe(app, &options, &observed, error))
-		return false;
-	*ret_clones = observed->facts->clones == GBE_YES && observed->facts->store != GBE_NO &&
-		      observed->facts->data_open == GBE_YES;
-	return true;
-}
-
-static bool
-save_snapshot(GbeLiveEtcd *live, char **ret_name, GError **error)
-{
-	const GbeSnapshotSave options = {.path = GBE_BEFORE_FILE,
-					 .replace = true,
-					 .leave_room = true};
 	g_autoptr(GbeVerification) verification = NULL;
+	g_auto(GbeByHandResult) result = {0};
+	bool clones;
 
+	if (!gbe_observe(live->app, &look, &observed, error))
+		return false;
+	/* Are copies of files that etcd has open made by cloning? The data of an etcd that does not run is older than
+	 * what another member has. */
+	clones = observed->facts->clones == GBE_YES && observed->facts->store != GBE_NO &&
+		 observed->facts->data_open == GBE_YES;
+	g_clear_pointer(&observed, gbe_observed_free);
+	if (clones) {
+		if (!gbe_by_hand_backup(live->app, &options, &result, error))
+			return false;
+		*ret_name = g_steal_pointer(&result.name);
+		return true;
+	}
 	if (!gbe_app_open_state(live->app, true, error) ||
-	    !gbe_snapshot_save(live->app, &options, &verification, error))
+	    !gbe_snapshot_save(live->app, &save, &verification, error))
 		return false;
 	*ret_name = g_strdup(GBE_BEFORE_FILE);
 	return true;
@@ -173,35 +170,8 @@ save_snapshot(GbeLiveEtcd *live, char **ret_name, GError **error)
 bool
 gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name, GError **error)
 {
-	const GbeByHandBackup options = {.description = why, .live = true};
-	g_auto(GbeByHandResult) result = {0};
-	bool shared = false;
-	bool ok;
-
-	ok = clones(live->app, &shared, error);
-	if (ok && !shared)
-		ok = save_snapshot(live, ret_name, error);
-	else if (ok && gbe_by_hand_backup(live->app, &options, &result, error))
-		*ret_name = g_steal_pointer(&result.name);
-	else
-		ok = false;
-	return ok || gbe_prefix(error, "no copy beforehand (--no-backup goes without)");
-}
-
-static bool
-check_others(GbeLiveEtcd *live, GError **error)
-{
-	const GbeEndpoint *endpoint = &live->look->at.endpoint;
-	gint64 soon = g_get_monotonic_time() + GAUGE_SECONDS * G_USEC_PER_SEC;
-
-	/* A holder of the program's lock works on the data. The lock is released at once: greenboot waits for it. */
-	if (!gbe_app_lock(live->app, live->operation, LOCK_WAIT_MS, error))
-		return false;
-	gbe_app_unlock(live->app);
-	if (gbe_gauge_defragments(endpoint, soon) != GBE_YES)
-		return true;
-	return gbe_throw(error, GBE_ERROR_BUSY, "etcd at %s is being defragmented already",
-			 endpoint->shown);
+	return back_up(live, why, ret_name, error) ||
+	       gbe_prefix(error, "no copy beforehand (--no-backup goes without)");
 }
 
 bool
@@ -213,6 +183,33 @@ gbe_live_etcd_has_not(const GbeCallFailure *failure)
 bool
 gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error)
 {
-	return gbe_maintenance_lock(live->app, live->operation, &live->lock, error) &&
-	       check_others(live, error);
+	const GbeEndpoint *endpoint = &live->look->at.endpoint;
+	gint64 soon;
+
+	if (!gbe_maintenance_lock(live->app, live->operation, &live->lock, error))
+		return false;
+	soon = g_get_monotonic_time() + GAUGE_SECONDS * G_USEC_PER_SEC;
+	/* A holder of the program's lock works on the data. The lock is released at once: greenboot waits for it. */
+	if (!gbe_app_lock(live->app, live->operation, LOCK_WAIT_MS, error))
+		return false;
+	gbe_app_unlock(live->app);
+	return gbe_gauge_defragments(endpoint, soon) != GBE_YES ||
+	       gbe_throw(error, GBE_ERROR_BUSY, "etcd at %s is being defragmented already",
+			 endpoint->shown);
+}
+
+bool
+gbe_displaced_discard(GbeApp *app, const char *name, const char *restored, guint seconds,
+		      GError **error)
+{
+	g_auto(GbeLiveEtcd) live = {.app = app, .operation = "restore --skip-backup"};
+
+	/* Without the program's lock: the service's prerun needs it. */
+	live.look = gbe_health_look_new(app);
+	gbe_health_look_expect_own(live.look);
+	gbe_live_etcd_look(&live, seconds);
+	if (!gbe_live_etcd_check_healthy(&live, error) || GBE_FAULT("displaced-healthy", error))
+		return false;
+	gbe_live_etcd_clear(&live);
+	return gbe_by_hand_discard(app, name, restored, error);
 }

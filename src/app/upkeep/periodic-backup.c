@@ -23,7 +23,7 @@
 #include "app/state/configuration.h"
 #include "app/state/state.h"
 #include "app/upkeep/live-etcd.h"
-#include "app/upkeep/periodic-backup.h"
+#include "app/upkeep/timers.h"
 #include "base/fault.h"
 #include "core/decide/situation.h"
 #include "etcd/layout.h"
@@ -57,38 +57,17 @@ forget_look(Periodic *p)
 
 /* ---- has anything changed? ---- */
 
-/* Do the entries of the log that etcd has applied since leave the content of a backup unchanged? A health check
- * makes such entries, and so does a start. */
-static bool
-log_says_nothing(const Periodic *p, const GbeData *data, gint64 applied)
-{
-	guint64 since = (guint64)p->record.applied;
-	gbe_autofd int wal_fd = -1;
-	GbeWalRest rest = {0};
-
-	return gbe_layout_open_wal(data->fd, data->member_path, data->wal_fd, &wal_fd, NULL) &&
-	       gbe_wal_rest_count(wal_fd, "member/wal", since, since, &rest, NULL) &&
-	       rest.entries >= (guint64)applied - since && rest.requests == 0 &&
-	       rest.changes == 0 && rest.v2_requests == 0;
-}
-
-/* Another directory has another history, whatever its numbers say: somebody has restored. */
-static void
-find_member(Periodic *p, const GbeData *data)
-{
-	gbe_autofd int fd = -1;
-
-	if (gbe_layout_open(data->fd, data->member_path, "member", &fd, NULL))
-		p->member = gbe_tree_identity(fd);
-}
-
 static bool
 is_unchanged(const Periodic *p, const GbeObserved *observed)
 {
 	const GbeHealthFacts *now = p->live.look->facts;
 	const GbePeriodic *record = &p->record;
+	const GbeData *data = observed->data;
 	const GbeManifest *backup =
 	    record->backup != NULL ? gbe_facts_backup(observed->facts, record->backup) : NULL;
+	guint64 since = (guint64)record->applied;
+	gbe_autofd int wal_fd = -1;
+	GbeWalRest rest = {0};
 
 	if (backup == NULL || backup->origin != GBE_ORIGIN_PERIODIC || backup->consumed ||
 	    backup->grade == GBE_GRADE_BAD)
@@ -97,26 +76,21 @@ is_unchanged(const Periodic *p, const GbeObserved *observed)
 	    now->revision != record->revision || record->applied <= 0 ||
 	    now->raft_applied > G_MAXINT64 || (gint64)now->raft_applied < record->applied)
 		return false;
-	return (gint64)now->raft_applied == record->applied ||
-	       log_says_nothing(p, observed->data, (gint64)now->raft_applied);
+	if ((gint64)now->raft_applied == record->applied)
+		return true;
+	/* Do the entries of the log that etcd has applied since leave the content of a backup unchanged? A health check
+	 * makes such entries, and so does a start. */
+	if (!gbe_layout_open_wal(data->fd, data->member_path, data->wal_fd, &wal_fd, NULL) ||
+	    !gbe_wal_rest_count(wal_fd, "member/wal", since, since, &rest, NULL))
+		return false;
+	return rest.entries >= now->raft_applied - since && rest.requests == 0 &&
+	       rest.changes == 0 && rest.v2_requests == 0;
 }
 
 /* ---- the backup ---- */
 
 static bool
-by_clones(Periodic *p, char **ret_name, GError **error)
-{
-	const GbeByHandBackup options = {.description = "periodic", .live = true, .periodic = true};
-	g_auto(GbeByHandResult) result = {0};
-
-	if (!gbe_by_hand_backup(p->app, &options, &result, error))
-		return false;
-	*ret_name = g_steal_pointer(&result.name);
-	return true;
-}
-
-static bool
-by_snapshot(Periodic *p, char **ret_name, GError **error)
+save_and_import(Periodic *p, char **ret_name, GError **error)
 {
 	const char *path = GBE_STATE_DIR "/" TEMPORARY;
 	const GbeSnapshotSave save = {.path = path,
@@ -130,10 +104,10 @@ by_snapshot(Periodic *p, char **ret_name, GError **error)
 				  .periodic = true};
 	g_autoptr(GbeVerification) verification = NULL;
 	g_auto(GbeImported) imported = {0};
-	bool ok;
+	bool ok = gbe_snapshot_save(p->app, &save, &verification, error) &&
+		  !GBE_FAULT("periodic-saved", error) &&
+		  gbe_import(p->app, &import, &imported, error);
 
-	ok = gbe_snapshot_save(p->app, &save, &verification, error) &&
-	     !GBE_FAULT("periodic-saved", error) && gbe_import(p->app, &import, &imported, error);
 	/* This also removes the file that a power cut left: it was replaced. */
 	(void)unlinkat(p->app->state_fd, TEMPORARY, 0);
 	if (!ok)
@@ -142,29 +116,24 @@ by_snapshot(Periodic *p, char **ret_name, GError **error)
 	return true;
 }
 
-/* Without a store, only the first copy shows whether copies are clones. */
 static bool
-copy(Periodic *p, GbeTri clones, char **ret_name, GError **error)
+take_backup(Periodic *p, GbeTri clones, GError **error)
 {
-	g_autoptr(GError) local = NULL;
-
-	if (clones != GBE_NO && by_clones(p, ret_name, &local))
-		return true;
-	if (local == NULL || g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSUPPORTED))
-		return by_snapshot(p, ret_name, error);
-	return gbe_pass(error, &local);
-}
-
-static bool
-take(Periodic *p, GbeTri clones, GError **error)
-{
+	const GbeByHandBackup options = {.description = "periodic", .live = true, .periodic = true};
 	const GbeHealthFacts *facts = p->live.look->facts;
+	g_auto(GbeByHandResult) result = {0};
+	g_autoptr(GError) local = NULL;
 	g_autofree char *name = NULL;
 
 	/* The functions below take the lock themselves. */
 	g_clear_pointer(&p->live.lock, gbe_lock_release);
 	p->begun = true;
-	if (!copy(p, clones, &name, error))
+	/* Without a store, only the first copy shows whether copies are clones. */
+	if (clones != GBE_NO && gbe_by_hand_backup(p->app, &options, &result, &local))
+		name = g_steal_pointer(&result.name);
+	else if (local != NULL && !g_error_matches(local, GBE_ERROR, GBE_ERROR_UNSUPPORTED))
+		return gbe_pass(error, &local);
+	else if (!save_and_import(p, &name, error))
 		return false;
 	g_free(p->record.backup);
 	p->record.backup = g_steal_pointer(&name);
@@ -176,11 +145,12 @@ take(Periodic *p, GbeTri clones, GError **error)
 }
 
 static bool
-attempt(Periodic *p, GbePeriodicResult *ret_result, GError **error)
+attempt_backup(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 {
 	const GbeObserveOptions look = {0};
 	g_autoptr(GbeObserved) observed = NULL;
 	gint64 left = p->deadline - g_get_monotonic_time();
+	gbe_autofd int member_fd = -1;
 	GbeTri clones;
 
 	forget_look(p);
@@ -195,46 +165,24 @@ attempt(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 		return gbe_observed_no_store(observed, error);
 	if (gbe_situation_is_being_judged(observed->facts))
 		return gbe_throw(error, GBE_ERROR_BUSY, "greenboot has not judged this boot yet");
-	find_member(p, observed->data);
+	/* Another directory has another history, whatever its numbers say: somebody has restored. */
+	if (gbe_layout_open(observed->data->fd, observed->data->member_path, "member", &member_fd,
+			    NULL))
+		p->member = gbe_tree_identity(member_fd);
+	gbe_close_fd(&member_fd);
 	if (is_unchanged(p, observed)) {
 		*ret_result = GBE_PERIODIC_UNCHANGED;
 		return true;
 	}
 	clones = observed->facts->clones;
 	g_clear_pointer(&observed, gbe_observed_free);
-	if (!gbe_live_etcd_lock(&p->live, error) || !take(p, clones, error))
+	if (!gbe_live_etcd_lock(&p->live, error) || !take_backup(p, clones, error))
 		return false;
 	*ret_result = GBE_PERIODIC_TAKEN;
 	return true;
 }
 
 /* ---- what became of it ---- */
-
-static bool
-is_for_later(const Periodic *p, const GError *error)
-{
-	return !p->begun || g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY);
-}
-
-/* Uses the program's lock when it is free: its holder sweeps half-written files. Without the record, at worst,
- * the next time takes one more backup. */
-static void
-note(Periodic *p, GbePeriodicResult result, const char *reason)
-{
-	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
-	g_autoptr(JsonObject) object = NULL;
-	g_autoptr(GError) error = NULL;
-	bool locked = gbe_app_lock(p->app, "backup", LOCK_WAIT_MS, NULL);
-
-	gbe_periodic_note(&p->record, result, reason, now);
-	if (result == GBE_PERIODIC_TAKEN)
-		p->record.taken = now;
-	object = gbe_periodic_print(&p->record);
-	if (!gbe_state_write(p->app, GBE_STATE_PERIODIC, object, &error))
-		gbe_note("how it went could not be recorded: %s", error->message);
-	if (locked)
-		gbe_app_unlock(p->app);
-}
 
 static bool
 is_periodic(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answer, GError **error)
@@ -246,85 +194,74 @@ is_periodic(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answe
 	return true;
 }
 
-/* Removes periodic backups only; decisions.md says when the others go. */
-static void
-prune(Periodic *p)
-{
-	const GbeSessionOptions how = {.operation = "backup"};
-	g_autoptr(GError) error = NULL;
-	GbeSession session;
-
-	if (!gbe_session_begin(p->app, &how, &session, &error)) {
-		gbe_note("retention: %s", error->message);
-		return;
-	}
-	(void)gbe_retention_run(p->app, session.observed, is_periodic, NULL, NULL);
-	gbe_session_leave(&session);
-}
-
-/* Writes status.json and the MOTD at once. */
-static void
-show(Periodic *p)
-{
-	const GbeObserveOptions options = {0};
-	g_autoptr(GbeObserved) observed = NULL;
-
-	if (gbe_observe(p->app, &options, &observed, NULL))
-		gbe_status_write(p->app, observed, p->live.look);
-}
-
 static int
 finish(Periodic *p, GbePeriodicResult result, const char *reason)
 {
+	const GbeSessionOptions how = {.operation = "backup"};
+	const GbeObserveOptions options = {0};
 	GbeEventFields fields = {.rule = "periodic", .action = "backup", .reason = reason};
+	g_autoptr(GbeObserved) observed = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) unwritten = NULL;
+	g_autoptr(JsonObject) object = NULL;
+	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
+	GbeSession session;
+	/* Uses the program's lock when it is free: its holder sweeps half-written files. Without the record, at worst,
+	 * the next time takes one more backup. */
+	bool locked = gbe_app_lock(p->app, "backup", LOCK_WAIT_MS, NULL);
 
-	note(p, result, reason);
+	gbe_periodic_note(&p->record, result, reason, now);
 	if (result == GBE_PERIODIC_TAKEN)
-		prune(p);
-	else if (result == GBE_PERIODIC_FAILED)
+		p->record.taken = now;
+	object = gbe_periodic_print(&p->record);
+	if (!gbe_state_write(p->app, GBE_STATE_PERIODIC, object, &unwritten))
+		gbe_note("how it went could not be recorded: %s", unwritten->message);
+	if (locked)
+		gbe_app_unlock(p->app);
+	if (result == GBE_PERIODIC_FAILED) {
 		gbe_event_backup_failed(&fields);
-	else
+	} else if (result != GBE_PERIODIC_TAKEN) {
 		gbe_event_backup_skipped(&fields);
-	show(p);
+	} else if (gbe_session_begin(p->app, &how, &session, &error)) {
+		/* Removes periodic backups only; decisions.md says when the others go. */
+		(void)gbe_retention_run(p->app, session.observed, is_periodic, NULL, NULL);
+		gbe_session_leave(&session);
+	} else {
+		gbe_note("retention: %s", error->message);
+	}
+	/* Writes status.json and the MOTD at once. */
+	if (gbe_observe(p->app, &options, &observed, NULL))
+		gbe_status_write(p->app, observed, p->live.look);
 	return result == GBE_PERIODIC_FAILED ? 1 : 0;
 }
 
-/* Below --root no service starts etcd meanwhile, and nothing mounts the store. */
-static bool
-may_change(const Periodic *p, const GError *error)
-{
-	return !p->app->below_root || (!g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED) &&
-				       !g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND));
-}
-
 static int
-run(Periodic *p)
+run_until_done(Periodic *p)
 {
 	g_autofree char *unchanged = NULL;
 
 	for (;;) {
 		GbePeriodicResult result = GBE_PERIODIC_NONE;
 		g_autoptr(GError) error = NULL;
+		bool stays;
 
 		p->begun = false;
-		if (attempt(p, &result, &error)) {
+		if (attempt_backup(p, &result, &error)) {
 			if (result == GBE_PERIODIC_UNCHANGED)
 				unchanged = g_strdup_printf("nothing has changed since %s",
 							    p->record.backup);
 			return finish(p, result, unchanged);
 		}
-		if (!is_for_later(p, error))
+		if (p->begun && !g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY))
 			return finish(p, GBE_PERIODIC_FAILED, error->message);
-		if (!may_change(p, error) || g_get_monotonic_time() + TRY_AGAIN_USEC > p->deadline)
+		/* Below --root no service starts etcd meanwhile, and nothing mounts the store. */
+		stays =
+		    p->app->below_root && (g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED) ||
+					   g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND));
+		if (stays || g_get_monotonic_time() + TRY_AGAIN_USEC > p->deadline)
 			return finish(p, GBE_PERIODIC_SKIPPED, error->message);
 		g_usleep(TRY_AGAIN_USEC);
 	}
-}
-
-static bool
-is_on(GbeApp *app)
-{
-	return !gbe_config_is_off(app->config) && app->config->backup.schedule != NULL;
 }
 
 int
@@ -342,7 +279,7 @@ gbe_periodic_run(GbeApp *app, guint patience)
 
 	(void)!gbe_app_open_state(app, false, NULL);
 	gbe_configuration_choose(app, deployments->booted.id, &complaint);
-	if (!is_on(app)) {
+	if (gbe_config_is_off(app->config) || app->config->backup.schedule == NULL) {
 		gbe_note("[backup] schedule is empty");
 		return 0;
 	}
@@ -354,7 +291,7 @@ gbe_periodic_run(GbeApp *app, guint patience)
 	if (!gbe_state_read(app, GBE_STATE_PERIODIC, false, &record, &error))
 		gbe_note("%s", error->message);
 	gbe_periodic_read(record, &p.record);
-	status = run(&p);
+	status = run_until_done(&p);
 	forget_look(&p);
 	gbe_periodic_clear(&p.record);
 	return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* backup, restore, undo: the verbs that work on the data. */
 #include "app/by-hand/by-hand.h"
-#include "app/upkeep/displaced-discard.h"
+#include "app/upkeep/live-etcd.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/json/parse.h"

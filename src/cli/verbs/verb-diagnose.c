@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/boot/boot.h"
-#include "app/monitor/diagnosis.h"
+#include "app/monitor/monitor.h"
 #include "app/state/configuration.h"
 #include "cli/print.h"
 #include "cli/verb.h"

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The programs of two timers. defrag.h has that of the third. */
+#pragma once
+
+#include "app/device/context.h"
+
+/* Takes the backup that [backup] schedule asks for. @patience: how many seconds to wait for what stands in the way. 0 on
+ * success or when the backup was left out, 1 on failure. The source says what a power cut leaves after each step. */
+int gbe_periodic_run(GbeApp *app, guint patience);
+/* scrub: reads the backups that are due (core/decide/scrub.h) again, to find damage before the backup is needed. 0, or 1
+ * when one could not be read. */
+int gbe_scrub_run(GbeApp *app);
