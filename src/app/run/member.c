@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "app/boot/boot.h"
 #include "app/device/context.h"
 #include "app/state/configuration.h"
+#include "app/state/state.h"
 #include "base/format.h"
 #include "core/config/lists.h"
 #include "core/json/parse.h"
