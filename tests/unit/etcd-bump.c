@@ -4,8 +4,8 @@
 
 #include "base/crc32c.h"
 #include "etcd/db/bbolt.h"
-#include "etcd/db/snapshot-file.h"
 #include "etcd/db/db.h"
+#include "etcd/db/snapshot-file.h"
 #include "lib/etcd-db.h"
 #include "lib/samples.h"
 

@@ -3,8 +3,8 @@
 #include "etcd-real.h"
 #include "lib/findings.h"
 
-#include "etcd/wal/rest.h"
 #include "etcd/wal/read.h"
+#include "etcd/wal/rest.h"
 #include "etcd/wal/segment.h"
 
 #define FIRST "wal/0000000000000000-0000000000000000.wal"

@@ -2,7 +2,7 @@
 /*
  * The part of etcd's gRPC API that is used here, over one connection, which the first call opens and the next calls
  * reuse. Every call has a deadline: it holds against a server that accepts and never answers, and the server gets
- * it, too. Memory does not grow with the answer. A call that etcd refuses to a client without a user is made again
+ * it also. Memory does not grow with the answer. A call that etcd refuses to a client without a user is made again
  * with a token of the endpoint's user, which is renewed when etcd has forgotten it.
  */
 #pragma once
@@ -100,7 +100,7 @@ bool gbe_client_lease_revoke(GbeClient *client, guint64 lease, gint64 deadline,
 bool gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
 
-/* Membership. Each is a raft proposal: nothing has changed where it fails with a gRPC status, and nobody knows where no
+/* Membership. Each is a raft proposal: nothing has changed where it fails with a gRPC status, and the result is unknown where no
  * answer came. *ret_members: ->added is the new one; clear it as GBE_MESSAGE_MEMBER_ADD. */
 bool gbe_client_member_add(GbeClient *client, char *const *peer_urls, bool learner, gint64 deadline,
 			   GbeEtcdMembers *ret_members, GbeCallFailure *ret_failure) GBE_CHECKED;

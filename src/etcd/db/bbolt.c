@@ -26,7 +26,7 @@ gbe_page_set_clear(GbePageSet *set)
 	set->count = 0;
 }
 
-/* Moves ->bits to the chunk of @page. False: there is none. */
+/* Moves ->bits to the chunk of @page. False: no page of it is in the set. */
 static bool
 find_chunk(GbePageSet *set, guint64 page)
 {
@@ -633,7 +633,6 @@ walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, boo
 	    .last = last,
 	    .nested = nested,
 	};
-
 	Page page = {.id = bucket->page, .span = bucket->inlined_size, .bytes = bucket->inlined};
 
 	/* The inline page of a small bucket is in the bucket's value: a leaf. */
