@@ -159,8 +159,8 @@ take_line(const char *line, gsize size, gpointer data)
 	gbe_grpc_answer_header(data, line, size);
 }
 
-/* Does etcd ask for a user? Before 3.5, maintenance calls answer with the words of etcd's auth package and without a code
- * of their own. */
+/* Does etcd ask for a user? Before 3.5, maintenance calls answer with the words of etcd's auth package and without
+ * a code of their own. */
 static bool
 asks_for_user(guint status, const char *text)
 {

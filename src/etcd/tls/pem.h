@@ -58,7 +58,7 @@ bool gbe_pem_is_key_of(const GbePem *key, const GbePem *certificate);
 bool gbe_pem_is_for(const GbePem *certificate, const char *host);
 
 /* Examines the files that TLS needs apart from their use, so that each problem names its file. @cacert, @cert,
- * @key: NULL or "" for none. Fills @tls in that order, paths included. Never asks for a passphrase: a key that needs one
- * is a problem. */
+ * @key: NULL or "" for none. Fills @tls in that order, paths included. Never asks for a passphrase: a key that
+ * needs one is a problem. */
 void gbe_certificates_look(const char *cacert, const char *cert, const char *key,
 			   GbeTlsFile tls[3]);
