@@ -14,13 +14,6 @@ gbe_grpc_answer_init(GbeGrpcAnswer *answer, gsize limit, GbeGrpcTake take, gpoin
 	answer->message = g_byte_array_new();
 }
 
-void
-gbe_grpc_answer_clear(GbeGrpcAnswer *answer)
-{
-	g_clear_pointer(&answer->message, g_byte_array_unref);
-	g_clear_pointer(&answer->status_message, g_free);
-}
-
 bool
 gbe_grpc_answer_push(GbeGrpcAnswer *answer, const guint8 *bytes, gsize size)
 {

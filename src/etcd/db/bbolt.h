@@ -222,7 +222,3 @@ bool gbe_bbolt_fetch(GbeBbolt *db, guint64 offset, gsize want, const guint8 **re
  * no page both. If the file has no list of free pages, the pages that were not reached are free. */
 bool gbe_bbolt_check_free(GbeBbolt *db, GbePageSet *reached, guint64 *ret_free,
 			  GError **error) GBE_CHECKED;
-
-/* Adds a finding: damage of the structure, on one page. */
-void gbe_bbolt_damage(GbeBbolt *db, const char *code, guint64 page, GbeTri etcd_notices,
-		      const char *format, ...) G_GNUC_PRINTF(5, 6);
