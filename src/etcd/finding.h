@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Findings about etcd's files: each names one object, one place in it, what is wrong and what that means. The
- * readers add findings and go on where that is bounded. Their GError is about reading alone (EIO, EACCES), never
+ * readers add findings and continue where that is bounded. Their GError is about reading alone (EIO, EACCES), never
  * about content.
  */
 #pragma once

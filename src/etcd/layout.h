@@ -26,7 +26,7 @@ bool gbe_layout_open_db(int data_fd, const char *member_path, int *ret_fd,
 			GError **error) GBE_CHECKED;
 /* "<seq>-<index>.wal", 16 lower-case hex digits each. Sorting the names sorts the segments. */
 bool gbe_layout_is_segment(const char *name);
-/* The newest segment's name, newly allocated; NULL: there is none. */
+/* The newest segment's name, newly allocated; NULL: no segment exists. */
 bool gbe_layout_newest_wal(int wal_fd, char **ret_name, GError **error) GBE_CHECKED;
 /* Is @path, below member/, a name that etcd itself gives: snap/db, wal/<hex>-<hex>.wal...? */
 bool gbe_layout_is_own(const char *path);

@@ -2,7 +2,7 @@
 /*
  * The part of etcd's gRPC API that is used here, over one connection, which the first call opens and the next calls
  * reuse. Every call has a deadline: it holds against a server that accepts and never answers, and the server gets
- * it, too. Memory does not grow with the answer. A call that etcd refuses to a client without a user is made again
+ * it also. Memory does not grow with the answer. A call that etcd refuses to a client without a user is made again
  * with a token of the endpoint's user, which is renewed when etcd has forgotten it.
  */
 #pragma once
@@ -36,10 +36,11 @@ bool gbe_client_gauge(GbeClient *client, const char *name, gint64 deadline, doub
 GbeTri gbe_gauge_defragments(const GbeEndpoint *endpoint, gint64 deadline);
 
 /*
- * Asks etcd about its health: this member's state, the members, a raft proposal as the proof that etcd can write, and a
- * linearizable read. /health, /readyz and reads can all succeed while every write hangs (reference etcd.md, section
- * 1). Fills etcd's part of @facts. Every question ends at @deadline (monotonic microseconds). *client is NULL at first,
- * then the open connection for the next time. The strings of @endpoint have to outlive it. Implemented in ask.c.
+ * Asks etcd about its health: this member's state, the members, a raft proposal as the proof that etcd can write,
+ * and a linearizable read. /health, /readyz and reads can all succeed while every write hangs (reference etcd.md,
+ * section 1). Fills etcd's part of @facts. Every question ends at @deadline (monotonic microseconds). *client is
+ * NULL at first, then the open connection for the next time. The strings of @endpoint have to outlive it.
+ * Implemented in ask.c.
  */
 void gbe_health_inquire(const GbeEndpoint *endpoint, gint64 deadline, GbeClient **client,
 			GbeHealthFacts *facts);
@@ -100,8 +101,8 @@ bool gbe_client_lease_revoke(GbeClient *client, guint64 lease, gint64 deadline,
 bool gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
 
-/* Membership. Each is a raft proposal: nothing has changed where it fails with a gRPC status, and nobody knows where no
- * answer came. *ret_members: ->added is the new one; clear it as GBE_MESSAGE_MEMBER_ADD. */
+/* Membership. Each is a raft proposal: nothing has changed where it fails with a gRPC status, and the result is
+ * unknown where no answer came. *ret_members: ->added is the new one; clear it as GBE_MESSAGE_MEMBER_ADD. */
 bool gbe_client_member_add(GbeClient *client, char *const *peer_urls, bool learner, gint64 deadline,
 			   GbeEtcdMembers *ret_members, GbeCallFailure *ret_failure) GBE_CHECKED;
 bool gbe_client_member_remove(GbeClient *client, guint64 id, gint64 deadline,

@@ -280,7 +280,8 @@ set_common(GbeConnection *connection, const curl_version_info_data *version)
 {
 	bool apart = (version->features & CURL_VERSION_ASYNCHDNS) != 0;
 
-	/* Without signals, libcurl leaves SIGPIPE to its caller. It needs no signals where a thread resolves names. */
+	/* Without signals, libcurl leaves SIGPIPE to its caller. If a thread resolves names, libcurl needs no
+	 * signals. */
 	set_number(connection, CURLOPT_NOSIGNAL, apart ? 0L : 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
 	/* Do not wait for a thread that waits for a name server. */

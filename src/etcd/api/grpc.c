@@ -14,13 +14,6 @@ gbe_grpc_answer_init(GbeGrpcAnswer *answer, gsize limit, GbeGrpcTake take, gpoin
 	answer->message = g_byte_array_new();
 }
 
-void
-gbe_grpc_answer_clear(GbeGrpcAnswer *answer)
-{
-	g_clear_pointer(&answer->message, g_byte_array_unref);
-	g_clear_pointer(&answer->status_message, g_free);
-}
-
 bool
 gbe_grpc_answer_push(GbeGrpcAnswer *answer, const guint8 *bytes, gsize size)
 {
@@ -159,8 +152,8 @@ take_line(const char *line, gsize size, gpointer data)
 	gbe_grpc_answer_header(data, line, size);
 }
 
-/* Does etcd ask for a user? Before 3.5, maintenance calls answer with the words of etcd's auth package and without a code
- * of their own. */
+/* Does etcd ask for a user? Before 3.5, maintenance calls answer with the words of etcd's auth package and without
+ * a code of their own. */
 static bool
 asks_for_user(guint status, const char *text)
 {

@@ -30,7 +30,12 @@ typedef struct {
 } GbeGrpcAnswer;
 
 void gbe_grpc_answer_init(GbeGrpcAnswer *answer, gsize limit, GbeGrpcTake take, gpointer data);
-void gbe_grpc_answer_clear(GbeGrpcAnswer *answer);
+static inline void
+gbe_grpc_answer_clear(GbeGrpcAnswer *answer)
+{
+	g_clear_pointer(&answer->message, g_byte_array_unref);
+	g_clear_pointer(&answer->status_message, g_free);
+}
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeGrpcAnswer, gbe_grpc_answer_clear)
 
 /* False: ->bad says why the answer is invalid, or ->stopped is set. */

@@ -2,7 +2,7 @@
 /*
  * The messages of etcd's API that are used here (etcd's api/etcdserverpb/rpc.proto), each read from protocol
  * buffers by a table of fields. The bytes may come from anybody. Unknown fields are skipped, so that a later etcd's
- * answers can be read, too.
+ * answers can also be read.
  */
 #pragma once
 
@@ -50,7 +50,7 @@ typedef struct {
 	char *storage_version; /* from 3.6 on */
 	gint64 db_size, db_in_use;
 	gint64 quota;	/* from 3.6 on */
-	guint64 leader; /* 0: there is none */
+	guint64 leader; /* 0: no leader */
 	guint64 raft_index, raft_applied, raft_term;
 	bool learner;
 	GPtrArray *errors; /* of char *: its complaints; NULL: none */

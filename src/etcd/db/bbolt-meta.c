@@ -73,7 +73,7 @@ read_meta_page(int fd, const char *what, guint64 offset, MetaPage *ret_page,
 	return true;
 }
 
-/* The first page tells where the second is. Where the first is torn, every size is tried. */
+/* The first page tells where the second is. If the first is torn, every size is tried. */
 static bool
 read_second(int fd, const char *what, guint32 page_size, MetaPage *ret_page,
 	    GbeMetaState *ret_state, GError **error)

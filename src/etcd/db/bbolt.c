@@ -26,7 +26,7 @@ gbe_page_set_clear(GbePageSet *set)
 	set->count = 0;
 }
 
-/* Moves ->bits to the chunk of @page. False: there is none. */
+/* Moves ->bits to the chunk of @page. False: no page of it is in the set. */
 static bool
 find_chunk(GbePageSet *set, guint64 page)
 {
@@ -79,9 +79,9 @@ gbe_page_set_has(GbePageSet *set, guint64 page)
 
 /* ---- the file ---- */
 
-void
-gbe_bbolt_damage(GbeBbolt *db, const char *code, guint64 page, GbeTri etcd_notices,
-		 const char *format, ...)
+/* Adds a finding: damage of the structure, on one page. */
+static void G_GNUC_PRINTF(5, 6) report_damage(GbeBbolt *db, const char *code, guint64 page,
+					      GbeTri etcd_notices, const char *format, ...)
 {
 	g_autofree char *text = GBE_VFORMAT(format);
 
@@ -120,11 +120,10 @@ choose_meta(GbeBbolt *db, const GbeBboltMeta meta[2], const GbeMetaState state[2
 
 	for (gsize i = 0; i < 2; i++)
 		if (state[i] == GBE_META_OTHER_SIZE)
-			gbe_bbolt_damage(
-			    db, "bbolt-page-size", i, GBE_UNKNOWN,
-			    "the meta page names another page size than the file has; "
-			    "etcd takes it all the same, and reads another tree than the "
-			    "other meta page has");
+			report_damage(db, "bbolt-page-size", i, GBE_UNKNOWN,
+				      "the meta page names another page size than the file has; "
+				      "etcd takes it all the same, and reads another tree than the "
+				      "other meta page has");
 	db->meta = meta[newer];
 	db->fell_back = state[1 - newer] != GBE_META_VALID;
 	if (db->fell_back)
@@ -135,10 +134,10 @@ choose_meta(GbeBbolt *db, const GbeBboltMeta meta[2], const GbeMetaState state[2
 	/* Every page that was ever used must be in the file. */
 	pages = db->file_size / db->meta.page_size;
 	if (db->meta.high_water > pages)
-		gbe_bbolt_damage(db, "bbolt-short", pages, GBE_UNKNOWN,
-				 "the file ends here; its meta page says that there are "
-				 "%" G_GUINT64_FORMAT " pages",
-				 db->meta.high_water);
+		report_damage(db, "bbolt-short", pages, GBE_UNKNOWN,
+			      "the file ends here; its meta page says that there are "
+			      "%" G_GUINT64_FORMAT " pages",
+			      db->meta.high_water);
 }
 
 bool
@@ -216,8 +215,8 @@ take_bucket(const GbeBboltRow *row, gpointer data, GError **error)
 	if (!row->is_bucket || row->value == NULL || row->value_size < GBE_BUCKET_HEADER ||
 	    (gbe_load64(row->value) == 0 &&
 	     row->value_size < GBE_BUCKET_HEADER + GBE_PAGE_HEADER)) {
-		gbe_bbolt_damage(collector->db, "bbolt-root", row->page, GBE_UNKNOWN,
-				 "the root of the database holds something that is no bucket");
+		report_damage(collector->db, "bbolt-root", row->page, GBE_UNKNOWN,
+			      "the root of the database holds something that is no bucket");
 		return GBE_WALK_STOP;
 	}
 	if (collector->buckets->len >= GBE_BBOLT_BUCKETS_MAX) {
@@ -309,17 +308,17 @@ in_order(Key last, Key key, bool last_is_row)
 static void
 report_layout(Walk *walk, const Page *page, guint index)
 {
-	gbe_bbolt_damage(walk->db, "bbolt-element", page->id, GBE_UNKNOWN,
-			 "element %u of %u does not lie where bbolt would have put it", index,
-			 page->header.count);
+	report_damage(walk->db, "bbolt-element", page->id, GBE_UNKNOWN,
+		      "element %u of %u does not lie where bbolt would have put it", index,
+		      page->header.count);
 }
 
 static void
 report_order(Walk *walk, const Page *page, guint index)
 {
-	gbe_bbolt_damage(walk->db, "bbolt-order", page->id, GBE_UNKNOWN,
-			 "the key of element %u of %u does not follow the one before it", index,
-			 page->header.count);
+	report_damage(walk->db, "bbolt-order", page->id, GBE_UNKNOWN,
+		      "the key of element %u of %u does not follow the one before it", index,
+		      page->header.count);
 }
 
 /* ---- leaves ---- */
@@ -536,26 +535,26 @@ check_header(Walk *walk, Page *page)
 
 	page->span = ((guint64)header->overflow + 1) * walk->db->meta.page_size;
 	if (header->id != page->id) {
-		gbe_bbolt_damage(walk->db, "bbolt-page-id", page->id, GBE_UNKNOWN,
-				 "the page says that it is page %" G_GUINT64_FORMAT, header->id);
+		report_damage(walk->db, "bbolt-page-id", page->id, GBE_UNKNOWN,
+			      "the page says that it is page %" G_GUINT64_FORMAT, header->id);
 		return false;
 	}
 	if (header->flags != GBE_PAGE_BRANCH && header->flags != GBE_PAGE_LEAF) {
-		gbe_bbolt_damage(walk->db, "bbolt-page-type", page->id, GBE_YES,
-				 "neither a branch nor a leaf (0x%02x) where the tree needs one",
-				 header->flags);
+		report_damage(walk->db, "bbolt-page-type", page->id, GBE_YES,
+			      "neither a branch nor a leaf (0x%02x) where the tree needs one",
+			      header->flags);
 		return false;
 	}
 	if (!in_file(walk->db, page->id, (guint64)header->overflow + 1) ||
 	    GBE_PAGE_HEADER + (guint64)header->count * GBE_PAGE_ELEMENT > page->span) {
-		gbe_bbolt_damage(walk->db, "bbolt-page-size", page->id, GBE_YES,
-				 "%u elements and %u more pages do not fit", header->count,
-				 header->overflow);
+		report_damage(walk->db, "bbolt-page-size", page->id, GBE_YES,
+			      "%u elements and %u more pages do not fit", header->count,
+			      header->overflow);
 		return false;
 	}
 	if (header->count == 0 && (page->depth > 0 || header->flags == GBE_PAGE_BRANCH)) {
-		gbe_bbolt_damage(walk->db, "bbolt-page-empty", page->id, GBE_UNKNOWN,
-				 "a page without elements, which bbolt would have removed");
+		report_damage(walk->db, "bbolt-page-empty", page->id, GBE_UNKNOWN,
+			      "a page without elements, which bbolt would have removed");
 		return false;
 	}
 	/* Each page belongs to one place. */
@@ -565,8 +564,8 @@ check_header(Walk *walk, Page *page)
 		if (result == GBE_PAGE_NEW)
 			continue;
 		if (result == GBE_PAGE_TWICE) {
-			gbe_bbolt_damage(walk->db, "bbolt-page-twice", page->id + i, GBE_YES,
-					 "two places of the tree lead to this page");
+			report_damage(walk->db, "bbolt-page-twice", page->id + i, GBE_YES,
+				      "two places of the tree lead to this page");
 			return false;
 		}
 		gbe_findings_add(walk->db->findings, GBE_FINDING_UNKNOWN, "bbolt-too-large",
@@ -588,13 +587,13 @@ walk_page(Walk *walk, guint64 id, guint depth, GError **error)
 	gsize got = 0;
 
 	if (depth >= GBE_BBOLT_DEPTH_MAX) {
-		gbe_bbolt_damage(walk->db, "bbolt-depth", id, GBE_UNKNOWN,
-				 "the tree is deeper than %d pages", GBE_BBOLT_DEPTH_MAX);
+		report_damage(walk->db, "bbolt-depth", id, GBE_UNKNOWN,
+			      "the tree is deeper than %d pages", GBE_BBOLT_DEPTH_MAX);
 		return true;
 	}
 	if (!in_file(walk->db, id, 1)) {
-		gbe_bbolt_damage(walk->db, "bbolt-page-outside", id, GBE_YES,
-				 "the tree leads to a page that the database does not have");
+		report_damage(walk->db, "bbolt-page-outside", id, GBE_YES,
+			      "the tree leads to a page that the database does not have");
 		return true;
 	}
 	page.at = id * size;
@@ -633,7 +632,6 @@ walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, boo
 	    .last = last,
 	    .nested = nested,
 	};
-
 	Page page = {.id = bucket->page, .span = bucket->inlined_size, .bytes = bucket->inlined};
 
 	/* The inline page of a small bucket is in the bucket's value: a leaf. */
@@ -644,8 +642,8 @@ walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, boo
 			return false;
 	} else if (page.header.flags != GBE_PAGE_LEAF || page.header.overflow != 0 ||
 		   GBE_PAGE_HEADER + (guint64)page.header.count * GBE_PAGE_ELEMENT > page.span) {
-		gbe_bbolt_damage(db, "bbolt-inline", bucket->page, GBE_UNKNOWN,
-				 "the page inside of bucket \"%s\" is none", bucket->name);
+		report_damage(db, "bbolt-inline", bucket->page, GBE_UNKNOWN,
+			      "the page inside of bucket \"%s\" is none", bucket->name);
 	} else if (!walk_small_leaf(&walk, &page, error)) {
 		return false;
 	}
@@ -690,8 +688,8 @@ read_free_header(GbeBbolt *db, GbePageSet *reached, guint64 *ret_at, guint64 *re
 
 	*ret_good = false;
 	if (id < 2 || id >= end) {
-		gbe_bbolt_damage(db, "bbolt-freelist", id, GBE_YES,
-				 "the list of free pages should be here: the database ends before");
+		report_damage(db, "bbolt-freelist", id, GBE_YES,
+			      "the list of free pages should be here: the database ends before");
 		return true;
 	}
 	begin = id * db->meta.page_size + GBE_PAGE_HEADER;
@@ -706,14 +704,14 @@ read_free_header(GbeBbolt *db, GbePageSet *reached, guint64 *ret_at, guint64 *re
 	if (header.id != id || header.flags != GBE_PAGE_FREELIST || header.overflow >= end - id ||
 	    count > (((guint64)header.overflow + 1) * db->meta.page_size - GBE_PAGE_HEADER) / 8 ||
 	    begin + 8 * count > (id + header.overflow + 1) * db->meta.page_size) {
-		gbe_bbolt_damage(db, "bbolt-freelist", id, GBE_YES,
-				 "this page should be the list of free pages and is none");
+		report_damage(db, "bbolt-freelist", id, GBE_YES,
+			      "this page should be the list of free pages and is none");
 		return true;
 	}
 	for (guint64 i = 0; i <= header.overflow; i++) {
 		if (gbe_page_set_add(reached, id + i) != GBE_PAGE_NEW) {
-			gbe_bbolt_damage(db, "bbolt-page-twice", id + i, GBE_YES,
-					 "part of the tree, and of the list of free pages");
+			report_damage(db, "bbolt-page-twice", id + i, GBE_YES,
+				      "part of the tree, and of the list of free pages");
 			return true;
 		}
 	}
@@ -749,14 +747,14 @@ gbe_bbolt_check_free(GbeBbolt *db, GbePageSet *reached, guint64 *ret_free, GErro
 		good =
 		    page > before && page < db->meta.high_water && !gbe_page_set_has(reached, page);
 		if (page <= before || page >= db->meta.high_water)
-			gbe_bbolt_damage(db, "bbolt-freelist", db->meta.freelist, GBE_UNKNOWN,
-					 "entry %" G_GUINT64_FORMAT
-					 " of the list of free pages is out of order",
-					 i);
+			report_damage(db, "bbolt-freelist", db->meta.freelist, GBE_UNKNOWN,
+				      "entry %" G_GUINT64_FORMAT
+				      " of the list of free pages is out of order",
+				      i);
 		else if (!good)
-			gbe_bbolt_damage(db, "bbolt-page-free", page, GBE_YES,
-					 "a page in use is in the list of free pages: the next "
-					 "write would destroy it");
+			report_damage(db, "bbolt-page-free", page, GBE_YES,
+				      "a page in use is in the list of free pages: the next "
+				      "write would destroy it");
 		before = page;
 	}
 	left = db->meta.high_water - MIN(db->meta.high_water, 2 + reached->count);

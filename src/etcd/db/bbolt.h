@@ -105,7 +105,7 @@ bool gbe_bbolt_read_metas(int fd, const char *what, GbeBboltMeta ret_meta[2],
 			  GbeMetaState ret_state[2], GError **error) GBE_CHECKED;
 /* The index of the valid page with the higher number; 0 where none is valid. */
 guint gbe_bbolt_newer_meta(const GbeBboltMeta meta[2], const GbeMetaState state[2]);
-/* That page. GBE_ERROR_CORRUPT: there is none. */
+/* That page. GBE_ERROR_CORRUPT: no page is valid. */
 bool gbe_bbolt_read_newest(int fd, const char *what, GbeBboltMeta *ret_meta,
 			   GError **error) GBE_CHECKED;
 /* The number is 0 for an invalid page. *ret_valid: at least one page is valid. */
@@ -157,7 +157,7 @@ typedef struct {
 
 /* *ret_usable false: no meta page is valid, a finding says why, and there is nothing to walk. @fd, @what, @look
  * (see etcd/window.h) and @findings are borrowed for the life of @ret_db, which gbe_bbolt_close() ends. In all
- * functions, wrong content becomes a finding and the walk goes on with the next page; false and GError are read
+ * functions, wrong content becomes a finding and the walk continues with the next page; false and GError are read
  * errors. */
 bool gbe_bbolt_open(int fd, const char *what, GbeLook *look, GbeFindings *findings,
 		    GbeBbolt *ret_db, bool *ret_usable, GError **error) GBE_CHECKED;
@@ -203,7 +203,7 @@ bool gbe_bbolt_buckets(GbeBbolt *db, GbePageSet *reached, GPtrArray **ret_bucket
 		       GError **error) GBE_CHECKED;
 
 /* Visits every row of @bucket in order. With @reached, pages are proved and counted in it, none may be in it twice,
- * and nested buckets are walked, too, without the visitor. Without @reached, the bucket must have been walked with
+ * and nested buckets are also walked, without the visitor. Without @reached, the bucket must have been walked with
  * it before and have no damage. @visitor may be NULL. *ret_stopped (may be NULL): the visitor stopped the walk. */
 bool gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
 		    const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error) GBE_CHECKED;
@@ -219,10 +219,6 @@ bool gbe_bbolt_fetch(GbeBbolt *db, guint64 offset, gsize want, const guint8 **re
 		     GError **error) GBE_CHECKED;
 
 /* Call this after every bucket was walked. Free and reached pages must be all pages below the high-water mark, and
- * no page both. Where the file has no list of free pages, the pages that were not reached are free. */
+ * no page both. If the file has no list of free pages, the pages that were not reached are free. */
 bool gbe_bbolt_check_free(GbeBbolt *db, GbePageSet *reached, guint64 *ret_free,
 			  GError **error) GBE_CHECKED;
-
-/* Adds a finding: damage of the structure, on one page. */
-void gbe_bbolt_damage(GbeBbolt *db, const char *code, guint64 page, GbeTri etcd_notices,
-		      const char *format, ...) G_GNUC_PRINTF(5, 6);

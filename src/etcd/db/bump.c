@@ -241,7 +241,7 @@ lay_out(const Editor *editor, const Page *leaf, const Row *row, GByteArray *elem
 	return true;
 }
 
-/* Adds @leaf with @row in it behind the last page. It may be larger than a page, as a leaf with a large value is;
+/* Adds @leaf with @row in it after the last page. The leaf may be larger than a page, as a leaf with a large value is;
  * bbolt splits it when it writes there. */
 static bool
 add_leaf(Editor *editor, const Page *leaf, const Row *row, guint64 *ret_id, GError **error)

@@ -74,7 +74,7 @@ parse_object(const GbeBboltRow *row, JsonParser *parser)
 	return root != NULL && JSON_NODE_HOLDS_OBJECT(root) ? json_node_get_object(root) : NULL;
 }
 
-/* The length of a list; 0 where there is none; -1: it is no list. */
+/* The length of a list; 0: absent; -1: not a list. */
 static int
 list_length(JsonObject *object, const char *name)
 {

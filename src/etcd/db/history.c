@@ -306,7 +306,7 @@ next_stage(GbeHistory *history, bool is_void)
 	} else if (history->step > 1) {
 		history->step /= 2;
 	} else {
-		/* The keys were made to fall into one part. The time is bounded, too. */
+		/* The keys were made to fall into one part. The time is also bounded. */
 		history->total.incomplete = true;
 		return false;
 	}

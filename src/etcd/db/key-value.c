@@ -58,7 +58,7 @@ mix(KeyHash *hash)
 	hash->v2 = rotate(hash->v2, 32);
 }
 
-/* The secret belongs to this process, so that nobody can choose keys that collide in a table. It is the sixteen
+/* The secret belongs to this process, so that keys cannot be chosen to collide in a table. The secret is the sixteen
  * random bytes that the kernel gives each process, which need no entropy of our own early at boot. */
 static KeyHash
 hash_begin(void)

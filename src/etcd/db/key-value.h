@@ -23,7 +23,7 @@ typedef struct {
 	gint64 create, mod, version, lease; /* 0 where absent, as in a tombstone */
 } GbeKeyValue;
 
-/* The hash in GbeKeyValue. Keyed, so that nobody can choose keys that collide. */
+/* The hash in GbeKeyValue. Keyed, so that keys cannot be chosen to collide. */
 guint64 gbe_key_hash(const guint8 *at, gsize size);
 
 /* *ret_good false: it is no KeyValue, and etcd would not start. A value that is too large for memory is read piece

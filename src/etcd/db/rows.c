@@ -268,7 +268,7 @@ finish_histories(Rows *rows, const GbeBboltBucket *bucket, GError **error)
 	return true;
 }
 
-/* HashKV's rows up to the compacted revision: the newest put of each live key. Where no key is live, etcd leaves
+/* HashKV's rows up to the compacted revision: the newest put of each live key. If no key is live, etcd leaves
  * none out. */
 static GbeWalk
 keep_row(const GbeBboltRow *row, gpointer data, GError **error)

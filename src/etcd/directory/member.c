@@ -17,7 +17,7 @@
 #include "fs/tree.h"
 #include "fs/write.h"
 
-/* A symlink counts, too: unusable data is not the same as no data. The opener reports the fault. */
+/* A symlink also counts: unusable data is not the same as no data. The opener reports the fault. */
 static bool
 has_member(int dir_fd)
 {

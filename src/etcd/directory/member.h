@@ -16,7 +16,7 @@
  * Several are GBE_ERROR_INVALID_CONFIG, none is GBE_ERROR_NOT_FOUND. */
 bool gbe_member_locate(int data_fd, const char *member_dir, char **ret_path,
 		       GError **error) GBE_CHECKED;
-/* Data means a member/ with snap/db or a wal/NAME.wal. False without error: there is none. */
+/* Data means a member/ with snap/db or a wal/NAME.wal. False without error: no data. */
 bool gbe_member_has_data(int data_fd, const char *member_path, bool *ret_has,
 			 GError **error) GBE_CHECKED;
 /* Is there a wal/NAME.wal? @wal_dir_fd: -1, or the open --wal-dir. */
@@ -26,7 +26,7 @@ bool gbe_member_has_log(int data_fd, const char *member_path, int wal_dir_fd, bo
  * files count as "others", by size and mtime, but for the nonce and ".greenboot-etcd". */
 bool gbe_member_fingerprint(int data_fd, const char *member_path, int wal_dir_fd,
 			    GbeFingerprint *ret_fingerprint, GError **error) GBE_CHECKED;
-/* Newest mtime below member/, seconds; -1 when there is none. */
+/* Newest mtime below member/, seconds; -1: no file. */
 bool gbe_member_last_write(int data_fd, const char *member_path, gint64 *ret_seconds,
 			   GError **error) GBE_CHECKED;
 

@@ -426,7 +426,7 @@ look_at_certificate(GbeTlsFile *file)
 	return g_steal_pointer(&certificate);
 }
 
-/* @certificate: NULL where there is none to compare the key with. */
+/* @certificate: to compare the key with, or NULL. */
 static void
 look_at_key(GbeTlsFile *file, const GbePem *certificate)
 {

@@ -43,7 +43,7 @@ bool gbe_pem_open(const char *bytes, gsize size, GbePemReader **ret_reader,
  * text) is skipped. After damage whose end cannot be found, no more objects come. Never asks for a passphrase: a
  * key that needs one is returned with a problem. */
 GbePem *gbe_pem_next(GbePemReader *reader);
-/* The first one in @bytes; NULL: there is none, @bytes is NULL, or libcrypto is not installed. */
+/* The first one in @bytes; NULL: no object, @bytes is NULL, or libcrypto is not installed. */
 GbePem *gbe_pem_first(GBytes *bytes);
 void gbe_pem_close(GbePemReader *reader);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePemReader, gbe_pem_close)
@@ -58,7 +58,7 @@ bool gbe_pem_is_key_of(const GbePem *key, const GbePem *certificate);
 bool gbe_pem_is_for(const GbePem *certificate, const char *host);
 
 /* Examines the files that TLS needs apart from their use, so that each problem names its file. @cacert, @cert,
- * @key: NULL or "" for none. Fills @tls in that order, paths included. Never asks for a passphrase: a key that needs one
- * is a problem. */
+ * @key: NULL or "" for none. Fills @tls in that order, paths included. Never asks for a passphrase: a key that
+ * needs one is a problem. */
 void gbe_certificates_look(const char *cacert, const char *cert, const char *key,
 			   GbeTlsFile tls[3]);

@@ -318,7 +318,7 @@ read_records(Log *log, bool last, GError **error)
 				       log->findings, &whole, error))
 		return false;
 	log->wal->ended = whole == GBE_YES;
-	/* The next segment is read all the same, with a new beginning, to report what else is wrong. */
+	/* The next segment is still read, with a new beginning, to report what else is wrong. */
 	if (whole == GBE_NO) {
 		log->wal->complete = false;
 		log->running = 0;

@@ -42,7 +42,7 @@ kind_of_v2(const guint8 *at, gsize size)
 	return pb.at == pb.end ? GBE_RAFT_NOTHING : GBE_RAFT_V2_KEY;
 }
 
-/* AlarmRequest: 1 action. It is 0, and absent, in a mere query, such as a health check. */
+/* AlarmRequest: 1 action, which is 0, and absent, in a mere query, such as a health check. */
 static GbeRaftKind
 kind_of_alarm(const GbeField *alarm)
 {
@@ -127,7 +127,7 @@ count_entry(const GbeWalSegmentReader *reader, gpointer data)
 	if (reader->record.type != GBE_WAL_ENTRY ||
 	    !gbe_wal_entry_read(reader->data, reader->have, reader->record.size, &entry))
 		return;
-	/* A restore makes the members anew. */
+	/* A restore makes the members again. */
 	if (entry.type == GBE_ENTRY_NORMAL)
 		kind = gbe_raft_request_kind(
 		    reader->data + entry.head,
@@ -189,7 +189,7 @@ gbe_v2_keys_count(int fd, const char *what, guint64 *ret_count, GError **error)
 
 /* ---- a record ---- */
 
-/* Where the log ends. */
+/* The end of the log. */
 typedef struct {
 	guint64 offset; /* in its last segment */
 	guint32 running;

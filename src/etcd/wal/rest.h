@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The log next to its database, for turning data into a snapshot: what the log has and a snapshot would lack. All is for
- * a log that gbe_wal_read() found complete. Memory does not grow with the log. */
+/* The log next to its database, for turning data into a snapshot: what the log has and a snapshot would lack. All
+ * is for a log that gbe_wal_read() found complete. Memory does not grow with the log. */
 #pragma once
 
 #include "etcd/wal/read.h"
@@ -24,9 +24,9 @@ typedef enum {
 	GBE_RAFT_V2_KEY,
 } GbeRaftKind;
 
-/* Classifies an entry of etcd's log (etcd's api/etcdserverpb/raft_internal.proto): does it change what a snapshot holds, or
- * a key of the v2 API, or none of these, like a new leader's entry or a member's name? Needs only the beginning of the
- * entry: @have of the data's bytes are at @at. */
+/* Classifies an entry of etcd's log (etcd's api/etcdserverpb/raft_internal.proto): does it change what a snapshot
+ * holds, or a key of the v2 API, or none of these, like a new leader's entry or a member's name? Needs only the
+ * beginning of the entry: @have of the data's bytes are at @at. */
 GbeRaftKind gbe_raft_request_kind(const guint8 *at, gsize have);
 
 /*
@@ -39,10 +39,10 @@ GbeRaftKind gbe_raft_request_kind(const guint8 *at, gsize have);
 bool gbe_v2_keys_count(int fd, const char *what, guint64 *ret_count, GError **error) GBE_CHECKED;
 
 /*
- * Appends one record to a copy of a log: all its entries are agreed upon. A member knows of that a moment later than the
- * leader that acknowledged a write, so that where only its log is left, an acknowledged write may be in an entry that it
- * does not call agreed upon; etcd's --force-new-cluster would drop it. @state: the log's last one, with the new ->commit.
- * Not synced: the log is a copy.
+ * Appends one record to a copy of a log: all its entries are agreed upon. A member knows of that a moment later
+ * than the leader that acknowledged a write, so that where only its log is left, an acknowledged write may be in an
+ * entry that it does not call agreed upon; etcd's --force-new-cluster would drop it. @state: the log's last one,
+ * with the new ->commit. Not synced: the log is a copy.
  */
 bool gbe_wal_commit(int wal_fd, const char *path, const GbeHardState *state,
 		    GError **error) GBE_CHECKED;

@@ -184,7 +184,7 @@ typedef struct {
 	guint64 spent;
 } Tail;
 
-/* Moves *at on to the first byte that is not zero; *ret_found false: there is none. */
+/* Moves *at on to the first byte that is not zero; *ret_found false: all are zero. */
 static bool
 find_dirt(Tail *tail, guint64 *at, bool *ret_found, GError **error)
 {

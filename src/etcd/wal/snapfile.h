@@ -2,7 +2,7 @@
 /*
  * Reads a .snap file, "TERM-INDEX.snap" (etcd.md section 7): a checksum over raft's snapshot, with its place in the
  * log, the voters at that time, and the members' store of the v2 API, which is skipped. etcd flushes the file but
- * not its directory: after a power cut a new file may be missing, empty or cut off, and etcd goes on with an older
+ * not its directory: after a power cut a new file may be missing, empty or cut off, and etcd continues with an older
  * one and the log, if they reach that far.
  */
 #pragma once
