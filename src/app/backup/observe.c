@@ -130,8 +130,10 @@ said_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
 	return newest != NULL ? newest->etcd_version : NULL;
 }
 
-bool
-gbe_observe_recorded_version(GbeFacts *facts)
+/* Fills in the version of the booted deployment's etcd, as its program said when the deployment took the data. False:
+ * it is not recorded, or what etcd said over its API since does not agree with it. */
+static bool
+recorded_version(GbeFacts *facts)
 {
 	GbeVersion said;
 
@@ -184,7 +186,7 @@ observe_writer(GbeFacts *facts)
 static void
 observe_version(GbeApp *app, const GbeObserveOptions *options, GbeFacts *facts)
 {
-	bool known = gbe_observe_recorded_version(facts);
+	bool known = recorded_version(facts);
 	g_autofree char *own = NULL;
 
 	facts->etcd_here = gbe_is_in_root(app->root_fd, app->config->etcd.binary);
@@ -622,7 +624,7 @@ boot_next(GbeObserved *observed, const GbeListed *wanted)
 
 	if (!gbe_deployment_same(&facts->booted, &wanted->ref)) {
 		gbe_deployment_copy(&facts->booted, &wanted->ref);
-		gbe_observe_recorded_version(facts);
+		recorded_version(facts);
 	}
 	/* The boot that ends the countdown is not counted. In the shell version the booted deployment is the default
 	 * from then on; the Rust version lets GRUB boot the second entry until a boot is green. */

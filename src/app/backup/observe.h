@@ -63,9 +63,6 @@ void gbe_observe_inside(GbeObserved *observed);
 
 /* The fact `cramped`, measured now. */
 GbeTri gbe_observe_cramped(const GbeObserved *observed);
-/* Fills in the version of the booted deployment's etcd, as its program said when the deployment took the data. False:
- * it is not recorded, or what etcd said over its API since does not agree with it. */
-bool gbe_observe_recorded_version(GbeFacts *facts);
 /* The request on the kernel command line, or NULL. *ret_rd (may be NULL): it asks the initramfs. An
  * initramfs without this program's module leaves such a request to prerun. */
 const char *gbe_observe_cmdline(const GbeApp *app, bool *ret_rd);

@@ -12,8 +12,6 @@
  * the take-over. A power cut at any moment leaves one whole tree; the next start continues from the ledger.
  */
 
-/* The worker of prerun: 0, or 5 when etcd is held back. */
-int gbe_prerun_run(GbeApp *app);
 /* All of prerun: the worker and its supervisor (app/boot/supervise.h). @root, @config_file: may be NULL. 0 or 5. */
 int gbe_prerun_start(const char *root, const char *config_file);
 /* Runs in the initramfs, before any service of the root. Carries out only rd.greenboot-etcd.restore= (rule 2);

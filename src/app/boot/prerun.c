@@ -365,8 +365,8 @@ end_prerun(Prerun *p)
 	gbe_app_unlock(p->app);
 }
 
-int
-gbe_prerun_run(GbeApp *app)
+static int
+run_prerun(GbeApp *app)
 {
 	Prerun p;
 	g_autofree char *reason = NULL;
@@ -399,7 +399,7 @@ work_as_prerun(GbeApp *app, gpointer data)
 	app->config_file = g_strdup(data);
 	if (GBE_FAULT("prerun-started", &error))
 		return 1;
-	return gbe_prerun_run(app);
+	return run_prerun(app);
 }
 
 int
