@@ -217,10 +217,9 @@ keep_periodic(Retention *r)
 			keep(r, ours->pdata[i]);
 }
 
-/* One valid backup always remains, of @ref (NULL: of the store) and @line (NULL: of any); where there is a good one, a
- * good one. Only backups that were set aside, or whose
- * deployment is not listed, get this far. The floor is computed as if there were no periodic backups, then with them
- * (@all). */
+/* One valid backup always remains, of @ref (NULL: of the store) and @line (NULL: of any). Where there is a good one, a
+ * good one remains. Only backups that were set aside, or whose deployment is not listed, get this far. The floor is
+ * computed as if there were no periodic backups, then with them (@all). */
 static void
 keep_floor(Retention *r, const GbeDeployment *ref, const GbeLineage *line, bool all)
 {
