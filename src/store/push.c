@@ -264,6 +264,12 @@ sum_up(const Push *push, char **ret_sha256, GError **error)
 	return true;
 }
 
+static bool
+rewind_file(int fd, const char *what, GError **error)
+{
+	return lseek(fd, 0, SEEK_SET) == 0 || gbe_throw_errno(error, errno, "read %s again", what);
+}
+
 /* Without an identity, this cannot decrypt the result: it checks that the disk has, byte for byte, what age wrote. */
 static bool
 encrypt_data(Push *push, GError **error)
@@ -272,19 +278,21 @@ encrypt_data(Push *push, GError **error)
 	g_autofree char *written = NULL, *on_disk = NULL;
 	struct stat st;
 
-	if (lseek(push->source_fd, 0, SEEK_SET) < 0 ||
+	if (!rewind_file(push->source_fd, push->what, error) ||
 	    !gbe_snapshot_unpack(push->source_fd, push->what, NULL, NULL, &push->pushed.sha256,
 				 error))
 		return false;
-	if (lseek(push->source_fd, 0, SEEK_SET) < 0 ||
+	if (!rewind_file(push->source_fd, push->what, error) ||
 	    !gbe_age_encrypt_gzip(push->app, recipients, push->source_fd, push->what, push->data.fd,
 				  watch_piece, push, error))
 		return false;
 	if (!sum_up(push, &written, error) || !gbe_sync_file(push->data.fd, push->data.part, error))
 		return false;
 	(void)posix_fadvise(push->data.fd, 0, 0, POSIX_FADV_DONTNEED);
-	if (!sum_up(push, &on_disk, error) || fstat(push->data.fd, &st) < 0)
+	if (!sum_up(push, &on_disk, error))
 		return false;
+	if (fstat(push->data.fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "look at %s", push->data.part);
 	push->pushed.size = (guint64)st.st_size;
 	push->data.written = st.st_size;
 	push->pushed.stored_sha256 = g_strdup(written);
@@ -309,14 +317,14 @@ write_data(Push *push, GError **error)
 		return false;
 	if (encrypted)
 		return encrypt_data(push, error);
-	if (lseek(push->source_fd, 0, SEEK_SET) != 0 ||
+	if (!rewind_file(push->source_fd, push->what, error) ||
 	    !gbe_archive_gzip(push->source_fd, push->what, put_piece, push, error) ||
 	    !gbe_sync_file(push->data.fd, push->data.part, error))
 		return false;
 	/* Reads from the disk, and not from the kernel's cache. */
 	(void)posix_fadvise(push->data.fd, 0, 0, POSIX_FADV_DONTNEED);
-	if (lseek(push->data.fd, 0, SEEK_SET) < 0)
-		return gbe_throw_errno(error, errno, "cannot read %s", push->data.part);
+	if (!rewind_file(push->data.fd, push->data.part, error))
+		return false;
 	return gbe_snapshot_unpack(push->data.fd, push->what, NULL, NULL, &push->pushed.sha256,
 				   error) ||
 	       gbe_prefix(error, "what was read back");
