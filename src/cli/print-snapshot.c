@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cli/print-snapshot.h"
+#include "cli/print.h"
 
 #include "app/snapshot/snapshot.h"
-#include "cli/print.h"
 #include "core/json/parse.h"
 #include "core/space.h"
 #include "etcd/db/snapshot-file.h"

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "app/backups/verify.h"
 #include "base/auto.h"
 #include "cli/verb.h"
 
@@ -50,3 +51,22 @@ void gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, bool dry_run
 
 /* Flushes stdout. GBE_ERROR_FAILED where any output could not be written. */
 bool gbe_print_done(GError **error) GBE_CHECKED;
+
+/* ---- a snapshot file, in etcdctl's terms (print-snapshot.c) ---- */
+
+JsonObject *gbe_snapshot_json(const GbeVerification *verification);
+/* Prints it as JSON or text. */
+void gbe_print_snapshot(const GbeCli *cli, const GbeVerification *verification);
+/* Of a file that was just written: adds path, size, SHA-256 and the command that copies it to another machine to
+ * @object; NULL: prints them as text. A failure is reported, and the file stays. */
+void gbe_print_snapshot_file(const GbeCli *cli, const char *path, JsonObject *object);
+
+/* ---- long work (progress.c): a line on the terminal shows the progress. Ctrl-C, SIGTERM or SIGHUP ends the work in
+ * order, so that nothing half done is left. ---- */
+
+/* @what: e.g. "received". From now on signals are handled. */
+void gbe_progress_begin(const GbeCli *cli, const char *what);
+/* @done and @total in bytes; @total 0: not known. False: a signal asks for the end. */
+bool gbe_progress_step(guint64 done, guint64 total, gpointer data);
+/* Wipes the line. */
+void gbe_progress_end(void);

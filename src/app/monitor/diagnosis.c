@@ -6,7 +6,6 @@
 #include <sys/utsname.h>
 
 #include "app/backup/observe.h"
-#include "app/report/explain.h"
 #include "app/report/status.h"
 #include "app/state/ledger.h"
 #include "core/json/members.h"

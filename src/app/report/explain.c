@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/report/explain.h"
+#include "app/report/status.h"
 
 #include "app/report/records.h"
 #include "core/decide/decide.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/report/log.h"
+#include "app/report/status.h"
 
 #include "app/state/ledger.h"
 #include "core/json/members.h"

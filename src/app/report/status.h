@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The answers of `status` and `list`: structures with the tables that print and read them (core/record/fields.h). A
- * copy in /run serves users other than root. Also the MOTD line, which is absent while no person is needed.
- * Implemented in status.c and status-write.c.
+ * The answers of `status`, `list`, `explain` and `log`. Those of `status` and `list` are structures with the tables that
+ * print and read them (core/record/fields.h); a copy in /run serves users other than root. Also the MOTD line, which is
+ * absent while no person is needed. Implemented in status.c, status-write.c, explain.c and log.c.
  */
 #pragma once
 
@@ -92,8 +92,8 @@ void gbe_status_etcd(const GbeHealthLook *look, GbeStatusEtcd *ret_etcd);
 
 /* A backup as `list` and `show` print it. */
 typedef struct {
-	GbeManifest
-	    backup; /* the entry owns what its table names, and the rest is not to be read */
+	/* The entry owns what its table names. The rest is not to be read. */
+	GbeManifest backup;
 	char *grade, *verdict;
 	gint64 db_size, exclusive; /* bytes; -1: not known */
 	char *present;		   /* what its deployment is now; NULL: not known */
@@ -121,3 +121,25 @@ void gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *l
 /* Takes the lock for gbe_status_write(). @observed is filled again for that: pointers borrowed from it before are
  * invalid. */
 void gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation);
+
+/* ---- explain: the same decision function, given the facts of the next boot; changes nothing ---- */
+
+typedef struct {
+	const char *booted;	    /* NULL: what boots next; id, "rollback", "staged", index */
+	const char *verdict;	    /* NULL: as it is; "green", "red", "none" */
+	GbeTri deliberate;	    /* --return; unknown: as it is */
+	const GbeHealthFacts *live; /* of the running etcd; NULL: not asked */
+} GbeExplainOptions;
+
+/* {schema, deployment, rule, also[], reason, facts{}, actions[], branches[]}. A branch, {if, rule, reason,
+ * actions[]}, is a decision that only verification can settle. Uses @observed up. */
+bool gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options,
+		 JsonObject **ret_object, GError **error) GBE_CHECKED;
+
+/* ---- log: the ledger for people ---- */
+
+/* One object for each record, in the order in which it was written (data/schema/log.json). "text" has the record in
+ * words; "detail" is true for a record that only repeats or completes another one. @since: seconds since the epoch, 0:
+ * from the beginning; times are only labels, because clocks go wrong. @backup: only records that name it, NULL: all. */
+bool gbe_log_read(GbeApp *app, gint64 since, const char *backup, JsonArray **ret_log,
+		  GError **error) GBE_CHECKED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/health/look.h"
-#include "app/report/explain.h"
+#include "app/report/status.h"
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* export: writes a backup as etcd's own snapshot. */
 #include "app/snapshot/export.h"
-#include "cli/print-snapshot.h"
 #include "cli/print.h"
-#include "cli/progress.h"
 #include "core/json/parse.h"
 
 #define TIMEOUT_SECONDS 300

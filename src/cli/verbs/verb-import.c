@@ -2,7 +2,6 @@
 /* import: makes a backup from etcd's own snapshot, or from a copied data directory. */
 #include "app/snapshot/import.h"
 #include "cli/print.h"
-#include "cli/progress.h"
 #include "core/json/parse.h"
 #include "core/space.h"
 

@@ -3,7 +3,6 @@
 #include "app/rehearse/rehearse.h"
 #include "app/report/records.h"
 #include "cli/print.h"
-#include "cli/progress.h"
 #include "core/json/parse.h"
 
 #define TIMEOUT_MOST 86400

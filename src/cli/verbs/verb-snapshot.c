@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* snapshot save and snapshot status: etcd's own snapshot files. */
 #include "app/snapshot/snapshot.h"
-#include "cli/print-snapshot.h"
 #include "cli/print.h"
-#include "cli/progress.h"
 #include "cli/verb.h"
 
 #define TIMEOUT_MOST (30 * 86400)
