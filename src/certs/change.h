@@ -96,7 +96,7 @@ char *gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at);
 /* GBE_ERROR_REFUSED: the clock is behind, so that no certificate is known to be due. */
 bool gbe_pki_check_clock(const GbePki *pki, GError **error) GBE_CHECKED;
 
-/* ---- `certs issue` and `certs sign`: for somebody else, by this device's authority. No list is kept. ---- */
+/* ---- `certs issue` and `certs sign`: for another machine, by this device's authority. No list is kept. ---- */
 
 typedef struct {
 	const char *name; /* issue: the subject, and the files' name */

@@ -336,7 +336,7 @@ gbe_members_update(GbeApp *app, const char *name, char *const *urls,
 
 /* ---- remove, replace ---- */
 
-/* Removing a leader costs an election, of a second or so; handing over costs none. It is only a courtesy. The successor is
+/* Removing a leader costs an election of about a second; handing over costs none. A failure is ignored. The successor is
  * the member that has to catch up least. */
 static void
 hand_over(Step *step, const GbeClusterMember *leader)

@@ -51,7 +51,7 @@ gbe_own_dir_open_at(int dir_fd, const char *const *names, bool may_make, int *re
 						 "%s is no directory", names[i]);
 			if (!may_make || !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 				return gbe_pass(error, &local);
-			/* If somebody replaces the directory between mkdir and open, the check of the owner finds
+			/* If another process replaces the directory between mkdir and open, the check of the owner finds
 			 * it. */
 			if (mkdirat(fd, names[i], 0700) == 0) {
 				if (GBE_FAULT("own-dir-made", error) ||

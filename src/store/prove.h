@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reading a snapshot back from the store: into a file (pull), or only to look whether it is what was pushed (prove). It is
- * read as a whole, decrypted where an identity is here, verified in full, and compared with what was recorded at the
- * push. The proof is recorded (app/state/history.h). Nothing in the store changes.
+ * Reading a snapshot back from the store: into a file (pull), or only to compare it with what was pushed (prove). Both
+ * read the whole snapshot, decrypt it if this device has an identity, verify it in full, and compare it with the record of
+ * the push. The proof is recorded (app/state/history.h). The store stays as it is.
  */
 #pragma once
 

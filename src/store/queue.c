@@ -36,7 +36,7 @@ open_queue(GbeApp *app, GbeSnapshotStore **ret_queue, GError **error)
 	       gbe_snapshot_store_open(app, QUEUE_DIR, ret_queue, error);
 }
 
-/* Damaged ones count, too: until somebody sees to them, or newer ones take their place. */
+/* Damaged ones also count, until a person mends them or newer ones take their place. */
 static guint
 count_waiting(const GbeSnapshotStore *queue)
 {
@@ -608,10 +608,10 @@ gbe_queue_drain(GbeApp *app, guint64 seconds_each, GError **error)
 		app->store_deadline =
 		    g_get_monotonic_time() + (gint64)seconds_each * G_USEC_PER_SEC;
 		ok = open_queue(app, &waiting, &local);
-		/* Where nothing waits, the depot is not missed. */
+		/* The depot is needed only if a snapshot waits. */
 		if (ok && count_waiting(waiting) == 0)
 			return true;
-		/* It is opened for each try: a disk may be mounted by then, or a key be exchanged. */
+		/* Each try opens the depot again: a disk may be mounted by then, or a key exchanged. */
 		if (ok && gbe_depot_open(app, NULL, &depot, &local) &&
 		    gbe_queue_send_all(app, depot, say_sent, &seconds, &local))
 			return true;

@@ -43,7 +43,7 @@ typedef struct {
 	GbeApp *app;
 	const char *identity; /* the file that decrypts: [store] identity, or another one; NULL */
 	const char *
-	    device; /* another one, whose signed snapshots are taken, too; or GBE_DEVICE_UNKNOWN; NULL */
+	    device; /* another device, whose signed snapshots are accepted as well; GBE_DEVICE_UNKNOWN; or NULL */
 	GPtrArray *stored; /* of GbeStored: foreign ones, then the others, the oldest first */
 	guint
 	    foreign_more; /* foreign ones that are not in ->stored: too many, or their names too long */

@@ -51,7 +51,7 @@ START_TEST(of_0_2_1)
 	JsonArray *array;
 	gsize size = 0;
 
-	/* What this version writes, 0.2.1 reads: two arrays of texts, in a sealed file. */
+	/* 0.2.1 reads the file of this version: two arrays of texts, sealed. */
 	ck_assert(gbe_certs_archive_make(app, directories, patterns, &made, NULL));
 	ck_assert(g_file_get_contents(path, &bytes, &size, NULL));
 	ck_assert(gbe_record_open(bytes, size, "it", &object, NULL));

@@ -254,7 +254,7 @@ gbe_data_observe_presence(const GbeData *data, GbeFacts *facts)
 		facts->data = facts->log = GBE_NO;
 		return;
 	}
-	/* Where the configured WAL's directory is gone, what is left in member/wal is old. */
+	/* Files in member/wal are old if the configured WAL's directory is gone. */
 	if (data->wal_dir != NULL && data->wal_fd < 0)
 		facts->log = GBE_NO;
 	else if (gbe_member_has_log(data->fd, data->member_path, data->wal_fd, &has, NULL))

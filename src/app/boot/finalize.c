@@ -132,7 +132,7 @@ close_run(GbeApp *app, GError **error)
 
 	if (!gbe_verdict_note_tree(app, error) || !gbe_observe(app, &options, &observed, error))
 		return false;
-	/* A run that neither greenboot nor the timer has looked at may have had the data. */
+	/* A run may have had the data although greenboot and the timer have not looked at it. */
 	if (!gbe_verdict_record_late(app, observed->data, observed->facts, &recorded, error))
 		return false;
 	if (recorded && !gbe_observe_again(app, &options, observed, error))

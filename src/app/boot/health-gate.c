@@ -40,7 +40,7 @@ typedef struct {
 	const char *cause;   /* the cause that the journal named */
 } Gate;
 
-/* True: waiting is over or useless. Extends the deadline where etcd is working and recovers by itself. */
+/* True: waiting is over or useless. Extends the deadline while etcd is working and will recover. */
 static bool
 is_wait_over(Gate *gate, gint64 now, gint64 pause)
 {

@@ -93,7 +93,7 @@ list_archives(int dir_fd, GPtrArray **ret_archives, GError **error)
 		archive.open = g_str_has_suffix(digits, OPEN_SUFFIX);
 		if (archive.open)
 			digits[strlen(digits) - strlen(OPEN_SUFFIX)] = '\0';
-		/* Other names are none of an archive. */
+		/* An archive has no other names. */
 		if (g_ascii_string_to_unsigned(digits, 10, 1, G_MAXINT64, &archive.number, NULL))
 			g_ptr_array_add(archives, g_memdup2(&archive, sizeof(archive)));
 	}

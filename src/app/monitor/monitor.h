@@ -2,8 +2,8 @@
 /*
  * Two programs that show the state of the device. `monitor` writes etcd's health into status.json, the MOTD and the
  * metrics, and records nothing. `diagnose` collects in one archive what a helper needs to see: the output of verbs, the
- * records, manifests, units, this program's lines of the journal, file systems and the names of etcd's files. It works
- * even when little else does: a part that cannot be found out has the reason instead.
+ * records, manifests, units, this program's lines of the journal, file systems and the names of etcd's files. The
+ * command works even when little else does: an unavailable part has the reason in its place.
  */
 #pragma once
 

@@ -54,7 +54,7 @@ typedef struct {
 typedef struct {
 	char *flavour, *reason;
 	GbeTri enabled, rollback_imminent, can_count;
-	gint64 boot_counter; /* G_MININT64: there is none */
+	gint64 boot_counter; /* G_MININT64: no counter is set */
 } GbeStatusGreenboot;
 
 typedef struct {
@@ -65,7 +65,7 @@ typedef struct {
 	GbeStatusEtcd etcd;
 	GbeStatusData data;
 	guint backups;
-	GbeStatusGood *last_good; /* NULL: there is none; so are the next ones */
+	GbeStatusGood *last_good; /* NULL: no good backup; the next four: nothing to show */
 	GbeLastOperation *last_operation;
 	GbePeriodicStatus *periodic;
 	GbeOffsiteStatus *offsite;

@@ -16,7 +16,7 @@
 /* ->voters: the number was looked for and not found. It counts as more than one, unless the ledger says one. */
 #define GBE_VOTERS_UNCLEAR G_MAXUINT
 
-/* The nonce beside etcd's data in the tree (core/decide/past.h). */
+/* The nonce next to etcd's data in the tree (core/decide/past.h). */
 typedef struct {
 	char *ledger;	  /* 16 hex digits; NULL: there is no nonce of root's */
 	guint64 sequence; /* of the take-over */

@@ -217,7 +217,7 @@ keep_periodic(Retention *r)
 			keep(r, ours->pdata[i]);
 }
 
-/* One valid backup always remains, of @ref (NULL: of the store) and @line (NULL: of any). Where there is a good one, a
+/* One valid backup always remains, of @ref (NULL: of the store) and @line (NULL: of any). If a good one exists, a
  * good one remains. Only backups that were set aside, or whose deployment is not listed, get this far. The floor is
  * computed as if there were no periodic backups, then with them (@all). */
 static void

@@ -105,7 +105,7 @@ bool gbe_bbolt_read_metas(int fd, const char *what, GbeBboltMeta ret_meta[2],
 			  GbeMetaState ret_state[2], GError **error) GBE_CHECKED;
 /* The index of the valid page with the higher number; 0 where none is valid. */
 guint gbe_bbolt_newer_meta(const GbeBboltMeta meta[2], const GbeMetaState state[2]);
-/* That page. GBE_ERROR_CORRUPT: no page is valid. */
+/* Reads that page. GBE_ERROR_CORRUPT: no page is valid. */
 bool gbe_bbolt_read_newest(int fd, const char *what, GbeBboltMeta *ret_meta,
 			   GError **error) GBE_CHECKED;
 /* The number is 0 for an invalid page. *ret_valid: at least one page is valid. */

@@ -51,7 +51,7 @@ START_TEST(of_0_2_1)
 }
 END_TEST
 
-/* What 0.2.1, and prerun, ask of the record: gbe_json_string(), _bool(), json_object_has_member(). */
+/* The calls by which 0.2.1, and prerun, read the record: gbe_json_string(), _bool(), json_object_has_member(). */
 START_TEST(for_0_2_1)
 {
 	g_auto(GbeClusterIntent) intent = {0};

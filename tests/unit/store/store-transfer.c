@@ -51,7 +51,7 @@ START_TEST(of_0_2_1)
 }
 END_TEST
 
-/* What 0.2.1 asks of the file: gbe_json_string(), _int(), _bool(), _array(). */
+/* The calls by which 0.2.1 reads the file: gbe_json_string(), _int(), _bool(), _array(). */
 START_TEST(for_0_2_1)
 {
 	g_auto(GbeTransfer) transfer = {0};
