@@ -632,8 +632,8 @@ install: all
 	$(Q)$(foreach d,$(sort $(dir $(shims))),$(call put_text,0755,$(filter \
 		$(d)%,$(wildcard $(d)*.sh)),$(greenbootdir)/$(patsubst greenboot.d/%/,%,$(d))) &&) :
 	$(Q)$(call put_text,0644,$(unit_files),$(systemdsystemunitdir),greenboot-etcd-)
-	$(Q)$(if $(unit_files),$(INSTALL) -D -m 0644 hooks/sandbox.conf \
-		'$(DESTDIR)$(systemdsystemunitdir)/greenboot-etcd-.service.d/10-sandbox.conf')
+	$(Q)for f in $(patsubst %,'$(DESTDIR)$(systemdsystemunitdir)'/greenboot-etcd-%,$(notdir $(filter %.service,$(unit_files)))); do \
+		sed '1,/^\[Service\]/d' hooks/sandbox.conf >>"$$f" || exit 1; done
 	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0755,$(wildcard \
 		$(d)*.sh),$(dracutmodulesdir)/$(patsubst dracut/%/,%,$(d))) &&) :
 	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0644,$(wildcard $(d)*.service \

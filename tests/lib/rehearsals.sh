@@ -40,5 +40,5 @@ rehearsed() {
 
 nothing_left() {
 	assert_eq "left in the store" "$(inside find /var -xdev -name '.partial-*')" ""
-	assert_eq "units" "$(inside systemctl list-units --all --no-legend greenboot-etcd.copy.service)" ""
+	assert_eq "units" "$(inside systemctl list-units --all --no-legend greenboot-etcd-copy.service)" ""
 }

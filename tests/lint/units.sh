@@ -54,7 +54,7 @@ exposed() {
 		"$1" >"$scratch/security" 2>&1 || tail -n 1 "$scratch/security"
 }
 
-# loose UNIT-FILE [DROP-IN]: what it may do and need not, together with the drop-in of all.
+# loose UNIT-FILE [SANDBOX]: what it may do and need not, together with the settings of all.
 loose() {
 	local name setting
 	name=$(basename "$1" .service)
@@ -103,7 +103,7 @@ for unit in "${units[@]}"; do
 done
 [ ${#units[@]} -gt 0 ] || not_ok units "there are none"
 
-# systemd merges the drop-in into each service: a setting of a unit alone would say so.
+# What all share is written once.
 check sandbox-shared "$(for unit in "${units[@]}"; do
 	[[ $unit != *.service ]] || grep -HFxf <(grep -v '^\(#.*\|\[Service\]\|\)$' hooks/sandbox.conf) "$unit"
 done)"

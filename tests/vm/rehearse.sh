@@ -63,7 +63,7 @@ rehearse_greedy() { # KIND
 	last_words
 	stage E
 	inside timeout "$START_LIMIT" bash -c \
-		'until [[ $(systemctl is-active greenboot-etcd.copy.service) == active ]]; do sleep 1; done'
+		'until [[ $(systemctl is-active greenboot-etcd-copy.service) == active ]]; do sleep 1; done'
 	BOOTS=()
 	powercut
 	power_on

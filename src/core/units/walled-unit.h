@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /* One at a time: whoever starts it holds this program's lock. */
-#define GBE_WALLED_UNIT "greenboot-etcd.copy.service"
+#define GBE_WALLED_UNIT "greenboot-etcd-copy.service"
 /* The working directory as the program sees it. */
 #define GBE_WALLED_PLACE "/run/greenboot-etcd-copy"
 
