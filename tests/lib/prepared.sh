@@ -16,6 +16,8 @@ prepared() {
 		exec {lock}>"$directory.lock"
 		flock "$lock"
 		! up_to_date "$directory/done" "${@:3}" || exit 0
+		# ostree makes a deployment immutable: a maker that was killed may have left one.
+		[[ ! -d $directory ]] || chattr -R -f -i "$directory" || true
 		rm -rf -- "$directory"
 		mkdir "$directory"
 		"$2" "$directory"
