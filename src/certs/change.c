@@ -218,7 +218,7 @@ gbe_pki_change_begin(GbePkiChange *change, GError **error)
 
 	if (geteuid() != 0)
 		return gbe_throw(error, GBE_ERROR_FAILED, "%s needs root: sudo", change->operation);
-	/* An etcd that is starting, or failed to, is not one that nobody runs. */
+	/* A service counts as running while its etcd starts, or failed to start. */
 	if (!app->below_root && unit != NULL) {
 		if (!gbe_unit_query(unit, &state, error))
 			return gbe_prefix(error, "ask systemd about %s", unit);

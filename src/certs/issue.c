@@ -175,7 +175,7 @@ begin_certificate(const GbeCertOrder *order, EVP_PKEY *key)
 	if (certificate == NULL || lib.X509_set_version(certificate, X509_VERSION_3) != 1 ||
 	    lib.RAND_bytes(serial, sizeof(serial)) != 1)
 		return NULL;
-	/* Positive, not zero, and 126 bits that nobody can guess. */
+	/* Positive, not zero, and 126 bits that are hard to guess. */
 	serial[0] = (unsigned char)((serial[0] & 0x3f) | 0x40);
 	if (lib.ASN1_STRING_set(lib.X509_get_serialNumber(certificate), serial, sizeof(serial)) !=
 		1 ||

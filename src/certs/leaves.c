@@ -46,7 +46,7 @@ add_url(GHashTable *hosts, const char *url)
 		add_host(hosts, host);
 }
 
-/* Neither this machine's loopback, which is in anyway, nor an address that only its link knows. */
+/* Leaves out this machine's loopback, which is in anyway, and addresses that only a link knows. */
 static void
 add_addresses(GHashTable *hosts)
 {
@@ -370,7 +370,7 @@ gbe_others_issue(GbeApp *app, const GbeOthersOrder *order, const char *directory
 	result.not_after = complete.not_after;
 	result.certificate_path = g_strdup_printf("%s/%s.crt", directory, order->name);
 	result.key_path = g_strdup_printf("%s/%s.key", directory, order->name);
-	/* A key without its certificate is of no use to anybody; the other way round neither. */
+	/* A key without its certificate has no use, and a certificate without its key has none. */
 	if (!gbe_certs_write_file(app, key, result.key_path, error))
 		return false;
 	if (!gbe_certs_write_file(app, result.certificate, result.certificate_path, error)) {

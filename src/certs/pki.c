@@ -425,7 +425,7 @@ find_key(const char *text, gsize size, gsize *ret_length)
 	return NULL;
 }
 
-/* The file of the key may hold certificates, too. */
+/* The file of the key may also hold certificates. */
 static bool
 append_authority(GbeApp *app, GByteArray *to, GbeAuthority *authority, GError **error)
 {

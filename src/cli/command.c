@@ -89,7 +89,7 @@ take_apart(const GbeVerb *verb, const GError *error, char **ret_message, char **
 
 /* Prints the sentence to stderr, and with @json an object with the same to stdout, unless the verb printed JSON already.
  * The sentence ends with the next step: a usage error with the command whose help says more. Below @root (NULL: none)
- * it says so where it has a path. @verb NULL: there is none yet. */
+ * it says so where it has a path. @verb NULL: the error came before the verb. */
 static void
 report_failure(const GbeVerb *verb, bool json, const char *root, const GError *error)
 {

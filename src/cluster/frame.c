@@ -195,7 +195,7 @@ gbe_cluster_settings_write(GbeClusterFrame *frame, const GbeClusterEnv *env, GEr
 	if (pki == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 				 "there are no certificates in " GBE_PKI_LIVE);
-	/* The certificates are for what the member advertises, too. */
+	/* The certificates are also for what the member advertises. */
 	due = gbe_pki_due(frame->app, pki, NULL);
 	if (due == NULL)
 		return true;

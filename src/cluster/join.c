@@ -484,7 +484,7 @@ remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
 }
 
 /* The former member is removed before the data goes: a voter without its log would break its promises. The settings of the
- * member that began the cluster would have an etcd without data begin it once more, so they come first, too. */
+ * member that began the cluster would have an etcd without data begin it once more, so they also come first. */
 static bool
 rejoin(GbeClusterSetting *setup, GError **error)
 {

@@ -254,7 +254,7 @@ gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error)
 	if (!gbe_cluster_frame_begin(frame, &active, error) ||
 	    !gbe_cluster_setting_choose(setting, error))
 		return false;
-	/* Where a file says so, the member is not asked where its settings have it answer. */
+	/* A file that says so keeps the member from being asked at the address of its settings. */
 	config = frame->app->config;
 	origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
 	client = g_uri_parse(setting->result->client_url, G_URI_FLAGS_NONE, NULL);

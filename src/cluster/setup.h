@@ -58,7 +58,7 @@ bool gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options,
 
 /*
  * The verbs cluster leave and reset: this device is no member any more. `leave` asks the cluster, and keeps the
- * certificates; `reset` forgets, and sets the settings and the certificates aside, too. In both the data becomes a
+ * certificates; `reset` forgets, and also sets the settings and the certificates aside. In both the data becomes a
  * backup, and the service stays stopped. Both write an intent first (frame.h): the next call goes on after a power
  * cut.
  */
@@ -82,7 +82,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterLeft, gbe_cluster_left_clear)
  * _CANNOT_TELL: the other members do not answer. */
 bool gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
 		       GError **error) GBE_CHECKED;
-/* GBE_ERROR_REFUSED: other members count on this one, or it cannot be told; force goes on. */
+/* GBE_ERROR_REFUSED: other members count on this one, or that is unknown; force continues. */
 bool gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
 		       GError **error) GBE_CHECKED;
 
@@ -123,7 +123,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterRecovered, gbe_cluster_recovered_clea
 
 /* GBE_ERROR_REFUSED: the cluster has its quorum, some voters' data was not looked at, or this member's settings are not
  * this program's; _BUSY: etcd runs;
- * _VERIFY_FAILED: data is damaged. @ret_recovered has the places on these errors, too. */
+ * _VERIFY_FAILED: data is damaged. @ret_recovered has the places on these errors as well. */
 bool gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 			 GbeClusterRecovered *ret_recovered, GError **error) GBE_CHECKED;
 
@@ -169,6 +169,6 @@ typedef struct {
 } GbeClusterSeed;
 
 /* Makes a backup of the new data, whose name the intent keeps ("seed"), and restores it. A power cut before the
- * exchange leaves the present data; the next call goes on with what is there. */
+ * exchange leaves the present data; the next call resumes with what is there. */
 bool gbe_cluster_seed(GbeClusterFrame *frame, const GbeClusterSeed *seed,
 		      GError **error) GBE_CHECKED;

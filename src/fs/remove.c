@@ -232,7 +232,7 @@ in_time(const Removal *removal)
 }
 
 /* Removes entries until the first directory that must be emptied first, and enters that; or until the time is up. An
- * emptied directory is removed, or read again where somebody put an entry into it meanwhile. */
+ * emptied directory is removed, or read again if an entry was put into it meanwhile. */
 static bool
 remove_entries(Removal *removal, GError **error)
 {

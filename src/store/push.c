@@ -216,7 +216,7 @@ new_part(int entry_fd, const char *name, GbePart *part, GError **error)
 	return true;
 }
 
-/* Before each piece: there is room for it, and the caller goes on. */
+/* Before each piece: there is room for it, and the caller continues. */
 static bool
 watch_piece(const void *bytes G_GNUC_UNUSED, gsize size, gpointer data, GError **error)
 {

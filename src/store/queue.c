@@ -283,7 +283,7 @@ send_text(const Send *send, const char *file, gsize max, bool needed, GError **e
 }
 
 /* @data: the path of the data in the store. *ret_there: the store has this snapshot already, after a power cut. Two
- * devices of one image that share a prefix may have equal meta files, so the size of the data has to be the same, too. */
+ * devices of one image that share a prefix may have equal meta files, so the size of the data also has to be the same. */
 static bool
 look_there(const Send *send, const char *data, bool *ret_there, GError **error)
 {

@@ -181,7 +181,7 @@ take_listed(const char *entry G_GNUC_UNUSED, const char *file, guint64 size G_GN
 }
 
 /* A directory must be root's, whatever the path to it. Of a bucket, root is whoever has its key: so a snapshot that is
- * asked for must be signed by somebody else's. */
+ * asked for must be signed by another device's. */
 static bool
 list_requests(Requests *requests, GError **error)
 {

@@ -110,7 +110,7 @@ bool gbe_store_prune(GbeApp *app, const char *store, bool dry_run, GPtrArray **r
 /* A longer file is not a digest and the end of its line. */
 #define GBE_SEAL_MAX 256
 
-/* *ret_id: of this device, newly allocated; NULL without @make where there is none yet. The caller of @make holds the
+/* *ret_id: of this device, newly allocated; NULL without @make if the device has no id yet. The caller of @make holds the
  * lock "store". A power cut leaves the file or none: nothing was signed with a name that is lost. */
 bool gbe_device_id(GbeApp *app, bool make, char **ret_id, GError **error) GBE_CHECKED;
 /* The content of GBE_SNAPSHOT_DEVICE. @stored: the text of gbe_keyed_stored_text(). Newly allocated. */

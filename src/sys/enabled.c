@@ -291,7 +291,7 @@ look_up_account(int root_fd, const char *file, const char *name)
 	return NULL;
 }
 
-/* The last value of @key; NULL: there is none. */
+/* The last value of @key; NULL: the key is missing. */
 static char *
 last_value(const char *text, const char *key)
 {

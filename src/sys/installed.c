@@ -303,7 +303,7 @@ gbe_installed_look(int root_fd, GbeInstalled ret_installed[GBE_SYSTEMS_MAX])
 		     g_str_equal(ret_installed[count - 1].system->service, system->service)) ||
 		    !has_unit(root_fd, system))
 			continue;
-		/* A package may bring the unit of a server to a machine that is none. */
+		/* A package may bring the unit of a server to a machine that is not a server. */
 		if (system->unsupported != NULL && !is_enabled(root_fd, system->service))
 			continue;
 		if (!is_system(root_fd, system, &found.why))

@@ -57,7 +57,7 @@ bool gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manif
  * Restores into a data directory that is a mount point. The directory itself cannot be exchanged, so its entries
  * are: one rename or exchange each, the entry that holds member/ last. Entries that the new tree lacks are moved out
  * before that. After a cut between two entries the directory is mixed until the next holder of the lock runs the
- * list again. A plain etcd directory has one entry beside the nonce and is never mixed.
+ * list again. A plain etcd directory has one entry next to the nonce and is never mixed.
  */
 
 /* Lists all entries at the top of the new tree except gbe_data_exclude; @last comes last. The intent stores the

@@ -216,7 +216,7 @@ follow_data(const Place *place, const GbeObserved *observed, bool *ret_moved, GE
 	g_autofree char *own = present != NULL ? g_strconcat(place->of, present, NULL) : NULL;
 	g_autoptr(GPtrArray) names = NULL;
 
-	/* Where the displaced data is of the same member, what is live is its own. */
+	/* The live settings are its own if the displaced data is of the same member. */
 	if (own != NULL && is_there(place, own) &&
 	    (!is_there(place, place->live) || g_strcmp0(present, displaced) != 0)) {
 		*ret_moved = true;

@@ -58,7 +58,7 @@ bool gbe_data_remove_nonce(GbeData *data, GError **error) GBE_CHECKED;
 /* The process that has @data open: "etcd (pid 812, microshift-etcd.scope)", or "a process that cannot be seen from
  * here". Newly allocated. */
 char *gbe_data_holder(const GbeData *data);
-/* The unit of that process; NULL: it has none, or that cannot be told. Newly allocated. */
+/* The unit of that process; NULL: no unit, or unknown. Newly allocated. */
 char *gbe_data_holder_unit(const GbeData *data);
 /* Waits up to @seconds (0: looks once), and counts the waiting as progress; holds no lock afterwards.
  * GBE_ERROR_BUSY names the process that still has @data open; any other error: that could not be told. */

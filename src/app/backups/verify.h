@@ -70,10 +70,10 @@ const char *gbe_verification_result(const GbeVerification *verification);
  * unsound. Writes nothing and takes no lock: the caller has etcd's lock, or a copy.
  */
 
-/* Looks into data that nobody has open: sound, damage, voters, ids, version, consistent index. */
+/* Looks into data that no process has open: sound, damage, voters, ids, version, consistent index. */
 void gbe_inside_data(const GbeData *data, GbeFacts *facts);
 /* Looks into a backup that is being made, as [backup] verify= asks, and fills @manifest. A live backup is always
- * looked into, and fails when it is not sound (GBE_ERROR_VERIFY_FAILED) or when that cannot be told
+ * looked into, and fails when it is not sound (GBE_ERROR_VERIFY_FAILED) or when that is unknown
  * (GBE_ERROR_CANNOT_TELL). Other backups are kept, graded bad: there is no better copy of damaged data. */
 bool gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **error) GBE_CHECKED;
 /* Records a look at sound data, which says more than the manifest did before. Raises ->verified, and an unproven

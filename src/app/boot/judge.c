@@ -4,7 +4,7 @@
  * it, as far as possible.
  *
  * used records once, during a run, that the run has used the data for longer than [restore] trial-limit. After a power
- * cut there is no closing record, but this record still ends the trial of a system that nobody judges.
+ * cut there is no closing record, but this record still ends the trial of a system without a judge.
  */
 #include "app/boot/boot.h"
 

@@ -443,7 +443,7 @@ remove_nonce(GbeApp *app)
 }
 
 /* When etcd starts, first records that the closing record is no longer valid: a later start would otherwise take
- * etcd's own writes for a stranger's. Where that cannot be recorded, as while another program has the lock, the nonce
+ * etcd's own writes for a stranger's. If that cannot be recorded, as while another program has the lock, the nonce
  * goes that the closing record is about. Then records the answer of gbe_supervise_ask() as the last operation. */
 static void
 record_in_ledger(GbeApp *app)

@@ -90,7 +90,7 @@ gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession *ret
 			gbe_app_unlock(app);
 		return false;
 	}
-	/* Writes a long ledger anew: a device may run for months without a prerun and take a backup each hour. */
+	/* Shortens a long ledger: a device may run for months without a prerun and take a backup each hour. */
 	if (session.locked && !gbe_ledger_compact(app, session.observed->facts, &local))
 		gbe_note("%s", local->message);
 	*ret_session = session;

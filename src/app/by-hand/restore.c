@@ -23,7 +23,7 @@
 
 /* ---- the backup that a person means, and the reasons not to restore it; its data is not read ---- */
 
-/* Finds the backup that @options mean now. It belongs to @observed. */
+/* Finds the backup that @options mean now. The backup belongs to @observed. */
 static bool
 find_source(const GbeObserved *observed, const GbeByHandRestore *options,
 	    const GbeManifest **ret_source, GError **error)

@@ -306,7 +306,7 @@ add_file(const char *path, int dir_fd, const char *name, const struct stat *st, 
 	return true;
 }
 
-/* Lists the files below member/ by the names that etcd gives. A file of somebody else is listed without its name. */
+/* Lists the files below member/ by the names that etcd gives. A file of another program is listed without its name. */
 static void
 add_files(GbeDiagnosis *diagnosis, const GbeData *data)
 {

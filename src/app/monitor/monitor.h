@@ -32,7 +32,7 @@ GbeDiagnosis *gbe_diagnosis_new(void);
 void gbe_diagnosis_free(GbeDiagnosis *diagnosis);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDiagnosis, gbe_diagnosis_free)
 
-/* @name without a suffix. @content (taken; NULL: there is none) and @why are redacted here. */
+/* @name without a suffix. @content (taken; NULL: missing) and @why are redacted here. */
 void gbe_diagnosis_add(GbeDiagnosis *diagnosis, const char *name, JsonNode *content,
 		       const char *why);
 /* status, list, explain, records, manifests, files, filesystems, units, journal, versions. Never fails.
@@ -41,7 +41,7 @@ void gbe_diagnosis_collect(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealth
 /* Packs all parts as a gzipped tar. */
 bool gbe_diagnosis_pack(const GbeDiagnosis *diagnosis, GBytes **ret_archive,
 			GError **error) GBE_CHECKED;
-/* Writes the archive to @path: 0600, durable, whole or not at all, without a temporary file beside it. An
+/* Writes the archive to @path: 0600, durable, whole or not at all, without a temporary file next to it. An
  * existing file is not replaced. */
 bool gbe_diagnosis_write(GbeApp *app, GBytes *archive, const char *path,
 			 GError **error) GBE_CHECKED;

@@ -165,7 +165,7 @@ attempt_backup(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 		return gbe_observed_no_store(observed, error);
 	if (gbe_situation_is_being_judged(observed->facts))
 		return gbe_throw(error, GBE_ERROR_BUSY, "greenboot has not judged this boot yet");
-	/* Another directory has another history, whatever its numbers say: somebody has restored. */
+	/* Another directory has another history, whatever its numbers say: it was restored. */
 	if (gbe_layout_open(observed->data->fd, observed->data->member_path, "member", &member_fd,
 			    NULL))
 		p->member = gbe_tree_identity(member_fd);

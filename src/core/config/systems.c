@@ -199,7 +199,7 @@ gbe_told_value(const GbeTold *told, const char *flag, char letter, const char *v
 	return find_value(told, flag, letter, variable, NULL);
 }
 
-/* The same for a flag that is on or off. UNKNOWN: the value is neither. */
+/* The same for a flag that is on or off. UNKNOWN: any other value. */
 static GbeTri
 told_switch(const GbeTold *told, const char *flag, const char *variable)
 {

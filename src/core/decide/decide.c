@@ -490,7 +490,7 @@ static GbePlan *
 plan_unfinished(const GbePlan *plan)
 {
 	bool restores = gbe_plan_find(plan, GBE_ACTION_RESTORE) != NULL;
-	/* Without ostree, etcd goes on with what it has. */
+	/* Without ostree, etcd keeps what it has. */
 	bool has_deployment = plan->take_over != NULL && plan->take_over->deployment.id != NULL;
 	/* The take-over of a restore says what lies there once it is done. */
 	const GbeTakeOver *to = restores ? plan->instead : plan->take_over;
@@ -536,7 +536,7 @@ gbe_decide_fallback(const GbeFacts *facts)
 	if (facts->booted.id == NULL)
 		return g_strdup_printf("the booted deployment cannot be told (%s)",
 				       facts->booted_why);
-	/* Data behind a link has no owner here. It is another deployment's only where the ledger knows of one. */
+	/* Data behind a link has no owner here. Another deployment owns it only if the ledger says so. */
 	last = facts->owner;
 	if (last == NULL && facts->unopened_why != NULL && !facts->holes && !facts->lost) {
 		if (facts->take_overs->len == 0)

@@ -231,7 +231,7 @@ gbe_ledger_fold(const GbeLedger *ledger, GbeFacts *facts)
 /* ---- the records that a newly written ledger keeps ---- */
 
 /* The newest records are all kept, for people. A service that fails and is restarted again and again writes three
- * records each time, and periodic backups write records, too: a device may run for a year between two take-overs. */
+ * records each time, and periodic backups also write records: a device may run for a year between two take-overs. */
 #define NEWEST_KEPT 128
 
 /* The take-overs whose records are needed, and what was seen of the newer records. */

@@ -18,8 +18,8 @@ void gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over);
 GPtrArray *gbe_ledger_needed(const GbeLedger *ledger, const GbeFacts *facts);
 
 /*
- * Which data is it? The ledger knows a tree by its file system and the handle of its top: only root can put
- * another directory there. Where a handle cannot tell (root moved or copied the data, another disk, a ledger
+ * Identifies the data. The ledger knows a tree by its file system and the handle of its top: only root can put
+ * another directory there. If a handle is no proof (root moved or copied the data, another disk, a ledger
  * that went back), root's nonce in the tree decides. The directory's owner may write any file
  * into it, so the program believes none of these files.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which backups are removed (decisions.md, "Retention"), and which are read again in the background. Pure. The same function serves the end of every
+ * Retention (decisions.md): the backups that are removed, and those that are read again in the background. Pure. The same function serves the end of every
  * prerun, green, `prune`, and a backup that is short of space. Files that do not parse as a backup of this
  * program are not in the facts and are never touched.
  */
@@ -25,7 +25,7 @@ typedef struct {
  * Where etcd has no room to start (facts->cramped), bad backups go, whatever keep-bad says, and also what the last
  * restore displaced, if it is bad. Pinned and manual ones, and those that a deployment may come back to, stay.
  *
- * Periodic backups ([backup] schedule) follow gbe_retention_periods(), on a system without ostree, too. They do
+ * Periodic backups ([backup] schedule) follow gbe_retention_periods(), also on a system without ostree. They do
  * not change which other backups stay.
  *
  * Array of GbeRemoval, oldest first; never NULL. Borrows from @facts.
@@ -61,6 +61,6 @@ void gbe_retention_periods(GbePeriodPoint *points, gsize n, guint hourly, guint 
 #define GBE_SCRUB_INTERVAL (7 * 24 * 3600)
 
 /* The backups to read now: of GbeManifest, borrowed from @facts. Backups that were never read come first, newest first;
- * then the one with the oldest last reading. Empty with [backup] verify=none. Empty, too, while a run is judged or
+ * then the one with the oldest last reading. Empty with [backup] verify=none. Also empty while a run is judged or
  * was not found good: its time belongs to other work. */
 GPtrArray *gbe_scrub_plan(const GbeFacts *facts);

@@ -235,7 +235,7 @@ trial_now(const GbeFacts *facts, const GbeTakeOver *owner, const GbeTrial *trial
 		return owner->trial.on;
 	if (gbe_situation_was_green(facts, &owner->deployment))
 		return GBE_NO;
-	/* Where greenboot does not judge, long use ends a trial. A judge that hangs still judges. */
+	/* Long use ends a trial if greenboot does not judge. A judge that hangs still judges. */
 	if (trial->judges == GBE_YES || trial->judged)
 		return GBE_YES;
 	/* A record that is lost behind the take-over makes the owner unknown: what it says itself is so. */
@@ -528,7 +528,7 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	s->closing = closing_is(closing, &facts->fingerprint);
 	s->closing_backup = has_closing_backup(facts, closing);
 	s->closing_back = s->owner == GBE_OWNER_SAME && closing_back(facts, view->take_over);
-	/* The log was beside the database when the run ended, and nothing has written to the database since. */
+	/* The log was next to the database when the run ended, and nothing has written to the database since. */
 	if (s->closing_backup && facts->log == GBE_NO && closing->present &&
 	    closing->fingerprint.wal_name != NULL &&
 	    gbe_fingerprint_same_db(&closing->fingerprint, &facts->fingerprint))

@@ -326,7 +326,7 @@ find_cause(const GbeHealthFacts *f)
 		return "empty-on-trial";
 	if (f->corrupt)
 		return "corrupt";
-	/* A full or read-only disk explains every other problem. Where writes succeed, it explains nothing. */
+	/* A full or read-only disk explains every other problem, unless writes succeed. */
 	if (gbe_health_is_full(f) && !writes && !f->learner)
 		return "disk-full";
 	if (f->read_only == GBE_YES && !writes)
@@ -347,7 +347,7 @@ find_cause(const GbeHealthFacts *f)
 		return "no-space";
 	if (f->other_alarm)
 		return "other-alarm";
-	/* The other members may be gone before this one has noticed that it leads nobody. */
+	/* The other members may be gone before this one has noticed that it has no followers. */
 	if (f->voters > 1 && (no_writes || no_reads))
 		return "no-consent";
 	if (no_writes)

@@ -133,5 +133,5 @@ gint gbe_manifest_newest_first(gconstpointer a, gconstpointer b);
 
 /* The file [etcd] version-file: a number on its first line, or MicroShift's JSON {"version":"4.19.0", ...}. */
 
-/* Not known where the contents are in neither form. */
+/* UNKNOWN: the contents have another form. */
 GbeVersion gbe_version_from_file(const char *bytes, gsize size);

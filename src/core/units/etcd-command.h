@@ -38,7 +38,7 @@ bool gbe_etcd_command_check(const GbeEtcdCommand *command, const GbeConfig *conf
 			    GError **error) GBE_CHECKED;
 
 /* The settings that point etcdctl at the configured etcd. They go into its environment, which other users of the
- * machine cannot see, and never beside an argument of the same meaning (etcdctl ends then). Pure. */
+ * machine cannot see, and never next to an argument of the same meaning (etcdctl ends then). Pure. */
 
 typedef struct {
 	const char *name;  /* of the variable: static */

@@ -189,7 +189,7 @@ match_range(int src_fd, int dst_fd, guint64 start, guint64 size, guint most, boo
 	g_autofree Extents *src = g_new0(Extents, 1);
 	g_autofree Extents *dst = g_new0(Extents, 1);
 
-	/* Blocks say nothing about content with dirty pages: SYNC writes these out. After a clone there are none,
+	/* Blocks say nothing about content with dirty pages: SYNC writes these out. A clone has no dirty pages,
 	 * and SYNC costs nothing. */
 	gbe_fiemap_init(&src->fiemap, src_fd, size, FIEMAP_FLAG_SYNC);
 	gbe_fiemap_init(&dst->fiemap, dst_fd, size, FIEMAP_FLAG_SYNC);

@@ -58,13 +58,13 @@ GbeTri gbe_greenboot_next_is(const GbeGreenboot *greenboot, const char *deployme
 /* Parses any bytes from memory. *ret_table: char * -> char *. GBE_ERROR_CORRUPT without the header. */
 bool gbe_grubenv_parse(const char *bytes, gsize size, GHashTable **ret_table,
 		       GError **error) GBE_CHECKED;
-/* /boot/grub2/grubenv, else /boot/grub/grubenv. GBE_ERROR_NOT_FOUND when there is none. */
+/* /boot/grub2/grubenv, else /boot/grub/grubenv. GBE_ERROR_NOT_FOUND: both are missing. */
 bool gbe_grubenv_read(int root_fd, GHashTable **ret_table, GError **error) GBE_CHECKED;
 
 /*
  * Does GRUB count boots down? Only where its configuration has greenboot's snippet (08_greenboot.cfg of bootupd,
  * 08_fallback_counting of grub2-tools). A grub.cfg that was made once, before greenboot was installed, does not get
- * the snippet by itself: there an update that fails is booted again and again (greenboot's issue 135).
+ * the snippet alone: there an update that fails is booted again and again (greenboot's issue 135).
  */
 /* YES: a configuration below /boot has boot_counter. NO: there is a grub.cfg with a menu, and none has it. UNKNOWN:
  * no grub.cfg tells. The EFI system partition is not read: that may take a mount. */

@@ -50,6 +50,6 @@ bool gbe_jobs_wait(GbeJobs *jobs, const char *job, guint timeout_ms, const char 
 		   GError **error) GBE_CHECKED;
 
 /* Calls @method ("StopUnit") for @unit and waits for the end of the job. @verb is for messages. GBE_ERROR_FAILED:
- * the job failed, or it has not ended within @timeout_ms and goes on. */
+ * the job failed, or it has not ended within @timeout_ms and continues. */
 bool gbe_jobs_run(GbeJobs *jobs, const char *method, const char *verb, const char *unit,
 		  guint timeout_ms, GError **error) GBE_CHECKED;
