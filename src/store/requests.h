@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Requests in a store of snapshots (core/snapshot/store-request.h), for people who reach the store and not the
+ * Requests in a store of snapshots (store/core/store-request.h), for people who reach the store and not the
  * device. A backup is pushed when the requests are looked at. A restore is prepared then, as a backup that `restore
  * --next-boot` names; prerun carries it out at the next boot.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A store of snapshots in the layout of etcd-manager (core/snapshot/name.h, core/snapshot/meta.h), so that snapshots
+ * A store of snapshots in the layout of etcd-manager (core/snapshot/name.h, store/core/meta.h), so that snapshots
  * travel between tools: a directory, perhaps a share or a removable disk, or a bucket. The store may belong to others
  * as well: an entry that does not look like a snapshot is shown and never touched, links are not followed, and a
  * missing store is not made. Implemented in snapshots.c, prune.c, age.c.

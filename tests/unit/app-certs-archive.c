@@ -7,38 +7,13 @@
 
 #include "app/state/state.h"
 #include "core/json/parse.h"
-#include "fs/remove.h"
-#include "lib/unit.h"
-#include "sys/systemd/events.h"
+#include "lib/app-root.h"
 
 /* As version 0.2.1 writes it; the seal is the digest of the text. */
 #define RECORD                                                                                     \
 	"{\n  \"format\": 1,\n  \"written_by\": \"0.2.1\",\n"                                      \
 	"  \"directories\": [\n    \"/etc/etcd/tls\",\n    \"/etc/other\"\n  ],\n"                 \
 	"  \"regenerated\": [\n    \"*.crt\",\n    \"/etc/other/key\"\n  ]\n}"
-
-static char *root;
-static GbeApp *app;
-
-static void
-setup(void)
-{
-	root = g_dir_make_tmp("gbe-archive-XXXXXX", NULL);
-	ck_assert_ptr_nonnull(root);
-	gbe_events_init("test", true, true, 0);
-	ck_assert(gbe_app_new("test", root, &app, NULL));
-}
-
-static void
-teardown(void)
-{
-	g_autofree char *name = g_path_get_basename(root);
-	gbe_autofd int tmp_fd = open(g_get_tmp_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	gbe_app_free(app);
-	ck_assert(gbe_remove_tree_at(tmp_fd, name, NULL));
-	g_free(root);
-}
 
 START_TEST(of_0_2_1)
 {
@@ -97,7 +72,7 @@ main(void)
 	Suite *suite = suite_create("app-certs-archive");
 	TCase *records = tcase_create("records");
 
-	tcase_add_checked_fixture(records, setup, teardown);
+	tcase_add_checked_fixture(records, app_setup, app_teardown);
 	tcase_add_test(records, of_0_2_1);
 	tcase_add_test(records, odd);
 	suite_add_tcase(suite, records);

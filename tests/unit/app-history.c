@@ -8,38 +8,13 @@
 #include "app/state/state.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
-#include "fs/remove.h"
-#include "lib/unit.h"
-#include "sys/systemd/events.h"
+#include "lib/app-root.h"
 
 #define A "2026-01-02T03:04:05Z-000001"
 #define B "2026-01-02T03:04:05Z-000002"
 #define C "2026-02-02T03:04:05Z-000003"
 #define STORE "https://h/b"
 #define OTHER "/srv/store"
-
-static char *root;
-static GbeApp *app;
-
-static void
-setup(void)
-{
-	root = g_dir_make_tmp("gbe-history-XXXXXX", NULL);
-	ck_assert_ptr_nonnull(root);
-	gbe_events_init("test", true, true, 0);
-	ck_assert(gbe_app_new("test", root, &app, NULL));
-}
-
-static void
-teardown(void)
-{
-	g_autofree char *name = g_path_get_basename(root);
-	gbe_autofd int tmp_fd = open(g_get_tmp_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	gbe_app_free(app);
-	ck_assert(gbe_remove_tree_at(tmp_fd, name, NULL));
-	g_free(root);
-}
 
 static void
 push(const char *name, gint64 revision)
@@ -369,7 +344,7 @@ main(void)
 	Suite *suite = suite_create("app-history");
 	TCase *tcase = tcase_create("history");
 
-	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_checked_fixture(tcase, app_setup, app_teardown);
 	tcase_add_test(tcase, an_unknown_store);
 	tcase_add_test(tcase, pushes);
 	tcase_add_test(tcase, damage_and_pushes);

@@ -77,7 +77,7 @@ set_aside(const Place *place, const char *member, GError **error)
 		} while (is_there(place, name));
 	}
 	/* The former certificates are those of what is live, and would be put back in the place of another member's.
-	 * Moved first, as app/certs/pki.c sweeps it: half of it is none. */
+	 * They are renamed before they are removed: after a power cut, certs/pki.c sweeps that name. */
 	if (place->former != NULL && place->fd >= 0 &&
 	    (!move_entry(place, place->former, ".partial", error) ||
 	     !gbe_remove_tree_at(place->fd, ".partial", error)))

@@ -124,7 +124,7 @@ gbe_data_open_any(GbeApp *app, GbeData **ret_data, GError **error)
 		if (!gbe_open_in_root(app->root_fd, wal_dir, O_RDONLY | O_DIRECTORY, &data->wal_fd,
 				      &local) &&
 		    !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
-			/* A WAL inside the data belongs to whoever owns the data. */
+			/* A WAL inside the data has the owner of the data. */
 			if (!is_below(wal_dir, data->path) ||
 			    gbe_is_in_root(app->root_fd, wal_dir) != GBE_YES)
 				return gbe_pass(error, &local);

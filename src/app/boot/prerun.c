@@ -381,7 +381,7 @@ run_prerun(GbeApp *app)
 	end_prerun(&p);
 	if (reason == NULL)
 		return status;
-	/* Nothing can be told, so nothing is done. etcd starts, unless it must not start without a backup: the
+	/* The facts are unknown, so nothing is done. etcd starts, unless it must not start without a backup: the
 	 * supervisor's question decides that, with far fewer facts. */
 	happened = g_strdup_printf("cannot tell what there is to be done (%s)", reason);
 	status = gbe_supervise_ask(app, happened);

@@ -42,8 +42,7 @@ void gbe_preflight_check_key(GbeApp *app, GPtrArray *findings);
 /* The result of the last rehearsal of an update; adds nothing where there was none. */
 void gbe_preflight_check_rehearsal(GbeApp *app, const GbeObserved *observed, GPtrArray *findings);
 #define GBE_PREFLIGHT_REHEARSAL "rehearsal"
-/* Checks MicroShift's own backups, hook and marker. Adds nothing where another service is protected. Implemented in
- * preflight-microshift.c. */
+/* Checks MicroShift's own backups, hook and marker. Adds nothing where another service is protected. */
 void gbe_preflight_check_microshift(const GbeApp *app, GPtrArray *findings);
 void gbe_preflight_add(GPtrArray *findings, const char *check, GbePreflightLevel level,
 		       const char *format, ...) G_GNUC_PRINTF(4, 5);

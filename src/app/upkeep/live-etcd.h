@@ -47,7 +47,7 @@ bool gbe_live_etcd_has_not(const GbeCallFailure *failure);
 /* Keeps others from copying, streaming or defragmenting the database. GBE_ERROR_BUSY: another process does. */
 bool gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error) GBE_CHECKED;
 
-/* restore --skip-backup --stop: removes the displaced backup once etcd is healthy again (app/by-hand/displaced.h).
+/* restore --skip-backup --stop: removes the displaced backup once etcd is healthy again (app/by-hand/by-hand.h).
  * Waits @seconds at most until etcd, which was started again, is healthy; then removes the backup @name that the
  * restore of @restored displaced. GBE_ERROR_VERIFY_FAILED: etcd is not healthy; _CANNOT_TELL: its health is
  * unknown; _REFUSED: the backup must stay. Not linked into the initramfs, where no etcd runs. */

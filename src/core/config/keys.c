@@ -92,7 +92,7 @@ is_command(const char *text)
 	return text[0] == '/' && is_args(text);
 }
 
-/* The schedule becomes a line of a unit file. systemd decides whether it is a calendar event (app/state/schedule.h). */
+/* The schedule becomes a line of a unit file. systemd decides whether it is a calendar event (app/state/configuration.h). */
 static bool
 is_schedule(const char *text)
 {

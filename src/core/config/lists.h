@@ -23,7 +23,7 @@ bool gbe_run_credentials(const char *text, char ***ret_words, GError **error) GB
  * sets the variables in it and returns it. */
 char **gbe_run_environment(char **environment, const char *text);
 
-/* The certificates that this program makes (app/certs/pki.h). */
+/* The certificates that this program makes (certs/pki.h). */
 #define GBE_PKI_DIR "/var/lib/greenboot-etcd-pki"
 #define GBE_PKI_LIVE GBE_PKI_DIR "/live"
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "core/config/lists.h"
 
-/* Those of them that name the certificates which this program makes (app/certs/pki.h). */
+/* Those of them that name the certificates which this program makes (certs/pki.h). */
 #define GBE_TLS_VARIABLES                                                                          \
 	"ETCD_CERT_FILE=" GBE_PKI_LIVE "/server.crt\n"                                             \
 	"ETCD_KEY_FILE=" GBE_PKI_LIVE "/server.key\n"                                              \
