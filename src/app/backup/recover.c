@@ -252,7 +252,7 @@ adopt_tree(Recover *r, int stage_fd, const char *staging, guint64 sequence, GErr
 	manifest->lineage.truncated = true;
 	if (!name_displaced(r->app, r->store, stage_fd, staging, manifest, NULL, error))
 		return false;
-	say_recovered(r, "nobody can tell whose data lay in a staging tree; it is kept as",
+	say_recovered(r, "the owner of the data in a staging tree is unknown; the data is kept as",
 		      manifest->name);
 	return true;
 }

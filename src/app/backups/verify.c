@@ -463,8 +463,9 @@ gbe_inside_copy(GbeApp *app, int data_fd, GbeManifest *manifest, GError **error)
 	why = gbe_finding_to_text(worst);
 	if (worst->severity == GBE_FINDING_UNKNOWN)
 		return manifest->live ? gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-						  "whether a copy of the running etcd's data is "
-						  "sound cannot be told (%s): use --stop",
+						  "cannot determine whether the copy of the "
+						  "running etcd's data is sound (%s); use "
+						  "--stop",
 						  why)
 				      : true;
 	if (manifest->live)

@@ -331,8 +331,8 @@ gbe_supervise_prerun(const char *root, GbeWork work, gpointer data, guint idle_s
 	status = ask_child("prerun", root, gbe_supervise_ask, happened, &asked);
 	if (asked != NULL)
 		(void)fprintf(stderr,
-			      "greenboot-etcd-prerun: etcd is held back: the worker %s, and who "
-			      "asks whether etcd may start all the same %s\n",
+			      "greenboot-etcd-prerun: etcd is held back: the worker %s, and the "
+			      "second worker, which asks whether etcd may start, %s\n",
 			      happened, asked);
 	(void)ask_child("prerun", root, gbe_supervise_show, asked == NULL ? happened : NULL,
 			&shown);
@@ -522,7 +522,7 @@ gbe_supervise_show(GbeApp *app, gpointer data)
 	GbeDeployment booted = {0};
 
 	if (!find_booted(app, &booted, NULL))
-		gbe_note("the booted deployment cannot be told");
+		gbe_note("cannot identify the booted deployment");
 	gbe_configuration_choose(app, booted.id, &complaint);
 	gbe_deployment_clear(&booted);
 	if (data != NULL)

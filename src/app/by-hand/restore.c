@@ -35,9 +35,11 @@ find_source(const GbeObserved *observed, const GbeByHandRestore *options,
 		return gbe_session_find(observed, options->name, ret_source, error);
 	if (options->target == GBE_BY_HAND_UNDO) {
 		if (facts->undo.name == NULL && facts->unread != NULL)
-			return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-					 "what the last restore displaced cannot be told: %s",
-					 facts->unread);
+			return gbe_throw(
+			    error, GBE_ERROR_CANNOT_TELL,
+			    "cannot determine the data that the last restore set aside (%s); "
+			    "`greenboot-etcd list` shows the backups",
+			    facts->unread);
 		if (facts->undo.name == NULL)
 			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 					 "nothing to undo: no restore has displaced anything; "
@@ -123,10 +125,11 @@ check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView
 	if (force)
 		return true;
 	if (facts->ostree == GBE_YES && facts->booted.id == NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the booted deployment cannot be told (%s), so nobody would own "
-				 "the data: --force restores all the same",
-				 facts->booted_why != NULL ? facts->booted_why : "unknown");
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "cannot identify the booted deployment (%s), so the data would have "
+		    "no owner; add --force to restore anyway",
+		    facts->booted_why != NULL ? facts->booted_why : "unknown");
 	if (live->mount_lost)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s was a mount point and is none now; mount it, or --force to "

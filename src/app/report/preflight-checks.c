@@ -68,7 +68,7 @@ gbe_preflight_check_system(const GbeObserved *observed, GPtrArray *findings)
 		    "deployments, so nothing is backed up or restored with them");
 	else if (facts->booted.id == NULL)
 		gbe_preflight_add(findings, "system", GBE_PREFLIGHT_BAD,
-				  "the booted deployment cannot be told: %s",
+				  "cannot identify the booted deployment: %s",
 				  facts->booted_why != NULL ? facts->booted_why : "unknown");
 	else if (facts->listed == NULL)
 		gbe_preflight_add(findings, "system", GBE_PREFLIGHT_UNKNOWN,

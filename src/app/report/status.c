@@ -580,7 +580,7 @@ warnings_of(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
 	GPtrArray *warnings = g_ptr_array_new();
 
 	if (facts->ostree == GBE_YES && facts->booted.id == NULL)
-		warn(warnings, "the booted deployment cannot be told: %s",
+		warn(warnings, "cannot identify the booted deployment: %s",
 		     facts->booted_why != NULL ? facts->booted_why : "unknown");
 	if (facts->ostree == GBE_YES && facts->listed == NULL)
 		warn(warnings, "ostree's deployments cannot be listed: %s",

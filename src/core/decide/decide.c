@@ -534,7 +534,7 @@ gbe_decide_fallback(const GbeFacts *facts)
 	if (facts->member && gbe_facts_lack_log(facts))
 		return g_strdup("this is a member of a cluster, and its data, or its log, is gone");
 	if (facts->booted.id == NULL)
-		return g_strdup_printf("the booted deployment cannot be told (%s)",
+		return g_strdup_printf("cannot identify the booted deployment (%s)",
 				       facts->booted_why);
 	/* Data behind a link has no owner here. Another deployment owns it only if the ledger says so. */
 	last = facts->owner;

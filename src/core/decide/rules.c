@@ -75,7 +75,7 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 			       s->data == GBE_YES;
 		r->upgrade = s->owner != GBE_OWNER_SAME;
 	} else if (!known) {
-		*r = rule_nothing(GBE_RULE_0, "the booted deployment cannot be told");
+		*r = rule_nothing(GBE_RULE_0, "cannot identify the booted deployment");
 		r->wait = true;
 		if (s->data == GBE_YES)
 			r->backup = GBE_BACKUP_CLONED;
