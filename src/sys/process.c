@@ -48,6 +48,23 @@ gbe_process_describe(pid_t pid)
 			       unit != NULL ? unit : "");
 }
 
+/* proc(5): /proc/PID/task/TID/children has the process ids, each with a blank behind it. */
+static guint64
+children_waited(const char *tasks, const char *thread)
+{
+	g_autofree char *path = g_build_filename(tasks, thread, "children", NULL);
+	g_autofree char *text = NULL;
+	g_auto(GStrv) pids = NULL;
+	guint64 sum = 0;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return 0;
+	pids = g_strsplit(g_strchomp(text), " ", -1);
+	for (guint i = 0; pids[i] != NULL; i++)
+		sum += gbe_process_waited((pid_t)g_ascii_strtoull(pids[i], NULL, 10));
+	return sum;
+}
+
 /* proc(5): /proc/PID/schedstat has the time on a processor, that in the queue for one, and the number of turns. */
 guint64
 gbe_process_waited(pid_t pid)
@@ -64,9 +81,10 @@ gbe_process_waited(pid_t pid)
 
 		if (g_file_get_contents(path, &text, NULL, NULL) &&
 		    sscanf(text, "%*u %llu", &waited) == 1)
-			sum += waited;
+			sum += waited / 1000;
+		sum += children_waited(tasks, name);
 	}
-	return sum / 1000;
+	return sum;
 }
 
 /* proc(5): "Uid:" has the real, effective, saved and file system uid. A process that has ended has none. */

@@ -8,7 +8,8 @@
 char *gbe_process_describe(pid_t pid);
 /* The systemd unit of the process. NULL: none, or unknown. Newly allocated. */
 char *gbe_process_unit(pid_t pid);
-/* Microseconds for which its threads could have run and got no processor. 0: none, or unknown. */
+/* Microseconds for which its threads, and those of all its descendants, could have run but got no processor. 0: none,
+ * or unknown. */
 guint64 gbe_process_waited(pid_t pid);
 /* A uid, also free as a gid, that has no account and no process and is not @taken. 0: none, or unknown. */
 uid_t gbe_process_unused_uid(uid_t taken);

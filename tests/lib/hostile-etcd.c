@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -137,13 +138,24 @@ sockets(void)
 	}
 }
 
+/* The own process in /proc, which may count in another namespace of process ids. */
+static int
+shown_pid(void)
+{
+	char text[32] = {0};
+
+	return readlink("/proc/self", text, sizeof text - 1) > 0 ? atoi(text) : 0;
+}
+
 int
 main(int argc, char **argv)
 {
+	int shown = shown_pid();
+
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		return puts("etcd Version: " VERSION) < 0;
 	for (int pid = 1; pid < PIDS; pid++) {
-		if (pid == getpid())
+		if (pid == getpid() || pid == shown)
 			continue;
 		signals(pid);
 		memory(pid);

@@ -50,7 +50,7 @@ START_TEST(walls)
 			      .memory = 10,
 			      .largest = 11};
 	g_autoptr(GVariant) with = g_variant_ref_sink(gbe_walled_unit_properties(&unit));
-	g_autoptr(GVariant) without = NULL;
+	g_autoptr(GVariant) before = NULL, without = NULL;
 
 	must_be(with, "RootDirectory", "'/sysroot/os'");
 	must_be(with, "BindsTo", "['a.service']");
@@ -70,14 +70,30 @@ START_TEST(walls)
 		"[('/usr/bin/etcd', ['/usr/bin/etcd', '--data-dir=data'], false)]");
 	must_be(with, "PrivateNetwork", "true");
 	must_be(with, "CapabilityBoundingSet", "uint64 0");
+	must_be(with, "RestrictNamespaces", "uint64 0");
+	/* Before version 257 of systemd, util-linux of the tree makes the namespace of process ids. */
+	unit.own_pids = false;
+	unit.util_linux = true;
+	before = g_variant_ref_sink(gbe_walled_unit_properties(&unit));
+	must_be(before, "PrivatePIDs", NULL);
+	must_be(before, "CapabilityBoundingSet", "uint64 2097152");
+	must_be(before, "AmbientCapabilities", "uint64 2097152");
+	must_be(before, "RestrictNamespaces", "uint64 536870912");
+	must_be(before, "ExecStart",
+		"[('/usr/bin/unshare', ['/usr/bin/unshare', '--pid', '--fork', '--kill-child', "
+		"'--', '/usr/bin/setpriv', '--inh-caps=-all', '--ambient-caps=-all', '--', "
+		"'/usr/bin/etcd', '--data-dir=data'], false)]");
 	unit.tree = unit.bound_to = NULL;
-	unit.own_users = unit.own_pids = false;
+	unit.own_users = false;
 	without = g_variant_ref_sink(gbe_walled_unit_properties(&unit));
 	must_be(without, "RootDirectory", NULL);
 	must_be(without, "BindsTo", NULL);
 	must_be(without, "PrivateUsers", NULL);
 	must_be(without, "PrivatePIDs", NULL);
 	must_be(without, "BindLogSockets", NULL);
+	must_be(without, "CapabilityBoundingSet", "uint64 0");
+	must_be(without, "ExecStart",
+		"[('/usr/bin/etcd', ['/usr/bin/etcd', '--data-dir=data'], false)]");
 	must_be(without, "InaccessiblePaths", "['-+/dev/shm', '-+/dev/mqueue', '-/var/lib/etcd']");
 }
 END_TEST

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A user for a program that must reach no process. */
+/* A user for a program that must reach no process, and the time that processes wait for a processor. */
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +52,35 @@ START_TEST(unused_user)
 }
 END_TEST
 
+/* Two processes that never rest share one processor, below a parent that only waits. */
+START_TEST(children_wait)
+{
+	cpu_set_t set;
+	pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		CPU_ZERO(&set);
+		CPU_SET(sched_getcpu(), &set);
+		if (sched_setaffinity(0, sizeof set, &set) == 0 &&
+		    prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
+			for (int i = 0; i < 2; i++)
+				if (fork() == 0) {
+					(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+					for (;;)
+						;
+				}
+		for (;;)
+			(void)pause();
+	}
+	while (gbe_process_waited(pid) < 50000)
+		g_usleep(10000);
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_uint_eq(gbe_process_waited(pid), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -57,6 +88,7 @@ main(void)
 	TCase *cases = tcase_create("unit");
 
 	tcase_add_test(cases, unused_user);
+	tcase_add_test(cases, children_wait);
 	suite_add_tcase(suite, cases);
 	return gbe_unit_main(suite);
 }

@@ -26,6 +26,9 @@
 #define STATUS_FIRST 200
 #define STATUS_LAST 245
 #define STATUS_EXEC 203
+/* Of unshare(1) and setpriv(1), as of a shell: the program could not be run, or is missing. */
+#define STATUS_NOT_RUN 126
+#define STATUS_NOT_FOUND 127
 /* The output is in memory. */
 #define OUTPUT_MOST (32 << 20)
 /* PrivatePIDs= and BindLogSockets= came with this version of systemd. */
@@ -77,14 +80,25 @@ gbe_walled_give(int dir_fd, const GbeChildUser *user, GError **error)
 }
 
 /* Throws for a unit that failed: systemd's own limits, and a device without resources, speak of the device and not of
- * the program. */
+ * the program. @started: the start succeeded, so that the exit status is the program's. */
 static bool
-throw_failed(const GbeWalledRun *run, const GbeUnitState *state, GError **error)
+throw_failed(const GbeWalledRun *run, const GbeUnitState *state, bool started, GError **error)
 {
 	static const char *const of_device[] = {"timeout", "resources", NULL};
 	const char *result = state->result != NULL ? state->result : "failed";
+	int status = gbe_unit_exit_status(GBE_WALLED_UNIT);
 	g_autofree char *said = NULL;
 
+	if (status == STATUS_EXEC || status == STATUS_NOT_RUN || status == STATUS_NOT_FOUND)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				 "%s cannot be executed: its interpreter or dynamic linker is "
+				 "missing, or it is a program of another architecture",
+				 run->child.name);
+	if (!started && status >= STATUS_FIRST && status <= STATUS_LAST)
+		return gbe_throw(
+		    error, GBE_ERROR_CANNOT_TELL,
+		    "systemd cannot confine %s (status %d); see journalctl -u " GBE_WALLED_UNIT,
+		    run->child.name, status);
 	if (g_str_equal(result, "oom-kill"))
 		return gbe_throw(
 		    error, GBE_ERROR_CANNOT_TELL,
@@ -92,6 +106,9 @@ throw_failed(const GbeWalledRun *run, const GbeUnitState *state, GError **error)
 		    "half of this machine's",
 		    run->child.name);
 	said = gbe_child_last_line(&run->child);
+	if (g_str_has_prefix(said, "unshare: ") || g_str_has_prefix(said, "setpriv: "))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot confine %s: %s",
+				 run->child.name, said);
 	return gbe_throw(error,
 			 g_strv_contains(of_device, result) ? GBE_ERROR_CANNOT_TELL
 							    : GBE_ERROR_VERIFY_FAILED,
@@ -107,7 +124,6 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 	g_autofree char *job = NULL;
 	const char *result = NULL;
 	bool exists = false;
-	int status;
 
 	/* A unit that a killed process left behind. */
 	(void)!gbe_jobs_run(run->jobs, "StopUnit", "stop", GBE_WALLED_UNIT, END_MS * 2, NULL);
@@ -124,23 +140,22 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 				 "%s does not start (systemd's job: %s)", run->child.name,
 				 result != NULL ? result : "timeout");
 	/* A program that ends at once may fail its own start. */
-	status = gbe_unit_exit_status(GBE_WALLED_UNIT);
-	if (status == STATUS_EXEC)
-		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "%s cannot be executed: its interpreter or dynamic linker is "
-				 "missing, or it is a program of another architecture",
-				 run->child.name);
-	if (status >= STATUS_FIRST && status <= STATUS_LAST)
-		return gbe_throw(
-		    error, GBE_ERROR_CANNOT_TELL,
-		    "systemd cannot confine %s (status %d); see journalctl -u " GBE_WALLED_UNIT,
-		    run->child.name, status);
-	return throw_failed(run, &state, error);
+	return throw_failed(run, &state, false, error);
 }
 
 static bool
-start_unit(GbeApp *app, const GbeWalled *walled, const struct stat *owner, GbeWalledRun *run,
-	   GError **error)
+has_program(int root_fd, const char *path)
+{
+	gbe_autofd int fd = -1;
+	struct stat st;
+
+	return gbe_open_in_root(root_fd, path, O_PATH, &fd, NULL) && fstat(fd, &st) == 0 &&
+	       S_ISREG(st.st_mode) && (st.st_mode & S_IXOTH) != 0;
+}
+
+static bool
+start_unit(GbeApp *app, const GbeWalled *walled, int root_fd, const struct stat *owner,
+	   GbeWalledRun *run, GError **error)
 {
 	g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", walled->work_fd);
 	g_autofree char *work = g_file_read_link(link, NULL);
@@ -159,6 +174,8 @@ start_unit(GbeApp *app, const GbeWalled *walled, const struct stat *owner, GbeWa
 			      .output_fd = memfd_create("output", MFD_CLOEXEC),
 			      .user = owner->st_uid,
 			      .own_pids = gbe_manager_version() >= FIRST_WITH_OWN_PIDS,
+			      .util_linux = has_program(root_fd, GBE_WALLED_UNSHARE) &&
+					    has_program(root_fd, GBE_WALLED_SETPRIV),
 			      .seconds = walled->seconds,
 			      .memory = MIN(walled->size + ROOM, machine / 2),
 			      .largest = 2 * walled->size + ROOM};
@@ -207,7 +224,7 @@ gbe_walled_start(GbeApp *app, const GbeWalled *walled, GbeWalledRun *ret_run, GE
 		return gbe_throw_errno(error, errno, "cannot look at the copy");
 	if (under_systemd(app)) {
 		if (!gbe_jobs_open(CALL_MS, &run.jobs, error) ||
-		    !start_unit(app, walled, &owner, &run, error))
+		    !start_unit(app, walled, root_fd, &owner, &run, error))
 			return false;
 	} else {
 		const GbeChildUser user = {owner.st_uid, owner.st_gid};
@@ -233,7 +250,7 @@ poll_run(GbeWalledRun *run, bool *ret_running, GError **error)
 		if (!gbe_unit_query(GBE_WALLED_UNIT, &state, error))
 			return false;
 		if (g_strcmp0(state.active_state, "failed") == 0)
-			return throw_failed(run, &state, error);
+			return throw_failed(run, &state, true, error);
 		*ret_running = g_strcmp0(state.active_state, "inactive") != 0;
 	} else if (!gbe_child_poll(&run->child, ret_running, error)) {
 		return gbe_rethrow(error, GBE_ERROR_VERIFY_FAILED);

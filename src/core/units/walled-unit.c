@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/units/walled-unit.h"
 
+#include <linux/capability.h>
+#include <sched.h>
+
 #define USEC_PER_SEC G_GUINT64_CONSTANT(1000000)
 
 /* Both idle classes are 5 and 3 in sched(7) and ioprio_set(2). Sockets of this system lie below /run, or in the
@@ -25,8 +28,8 @@ static const char limits[] =
     " 'PrivateIPC': <true>, 'NoNewPrivileges': <true>, 'ProtectKernelTunables': <true>,"
     " 'ProtectKernelModules': <true>, 'ProtectKernelLogs': <true>, 'ProtectControlGroups': <true>,"
     " 'ProtectClock': <true>, 'ProtectHostname': <true>, 'LockPersonality': <true>,"
-    " 'RestrictRealtime': <true>, 'RestrictSUIDSGID': <true>, 'CapabilityBoundingSet': <uint64 0>,"
-    " 'AmbientCapabilities': <uint64 0>, 'RestrictNamespaces': <uint64 0>,"
+    " 'RestrictRealtime': <true>, 'RestrictSUIDSGID': <true>, 'CapabilityBoundingSet': <%t>,"
+    " 'AmbientCapabilities': <%t>, 'RestrictNamespaces': <%t>,"
     " 'SystemCallArchitectures': <['native']>, 'SystemCallErrorNumber': <1>}";
 /* In this order: the second one takes from what the first one allows. */
 static const char allowed_calls[] = "(true, ['@system-service'])";
@@ -34,6 +37,21 @@ static const char denied_calls[] =
     "(false, ['@debug', 'kcmp', 'pidfd_getfd', 'pidfd_send_signal', 'process_madvise',"
     " 'process_mrelease', 'process_vm_readv', 'process_vm_writev', 'rt_sigqueueinfo',"
     " 'rt_tgsigqueueinfo', 'tkill'])";
+
+/* Before version 257 of systemd, unshare(1) makes the namespace of process ids. Its capability is one of the unit's own
+ * user namespace, in which no file system and no network lies, and setpriv(1) gives it up before the program begins.
+ * /proc stays that of the system: ProtectProc= shows the program only processes of its own user. */
+static const char *const shut_in_argv[] = {
+    GBE_WALLED_UNSHARE,
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--",
+    GBE_WALLED_SETPRIV,
+    "--inh-caps=-all",
+    "--ambient-caps=-all",
+    "--",
+};
 
 static void
 add_property(GVariantBuilder *builder, const char *name, GVariant *value)
@@ -47,9 +65,13 @@ gbe_walled_unit_properties(const GbeWalledUnit *unit)
 	g_autofree char *user = g_strdup_printf("%u", unit->user);
 	g_autofree char *hidden =
 	    unit->tree == NULL ? g_strconcat("-", unit->hidden, NULL) : g_strdup("-+/sysroot");
+	bool shut_in = unit->own_users && !unit->own_pids && unit->util_linux;
+	guint64 capabilities = shut_in ? G_GUINT64_CONSTANT(1) << CAP_SYS_ADMIN : 0;
+	guint64 namespaces = shut_in ? CLONE_NEWPID : 0;
 	g_autoptr(GVariant) fixed = g_variant_ref_sink(
 	    g_variant_new_parsed(limits, unit->seconds * USEC_PER_SEC, unit->memory, unit->largest,
-				 user, user, unit->output_fd, unit->output_fd, unit->work, hidden));
+				 user, user, unit->output_fd, unit->output_fd, unit->work, hidden,
+				 capabilities, capabilities, namespaces));
 	GVariantBuilder builder, commands;
 	GVariantIter iter;
 	GVariant *value;
@@ -72,8 +94,16 @@ gbe_walled_unit_properties(const GbeWalledUnit *unit)
 	if (unit->bound_to != NULL)
 		add_property(&builder, "BindsTo", g_variant_new_strv(&unit->bound_to, 1));
 	g_variant_builder_init(&commands, G_VARIANT_TYPE("a(sasb)"));
-	g_variant_builder_add(&commands, "(s@asb)", unit->argv[0],
-			      g_variant_new_strv(unit->argv, -1), false);
+	g_variant_builder_open(&commands, G_VARIANT_TYPE("(sasb)"));
+	g_variant_builder_add(&commands, "s", shut_in ? GBE_WALLED_UNSHARE : unit->argv[0]);
+	g_variant_builder_open(&commands, G_VARIANT_TYPE("as"));
+	for (guint i = 0; shut_in && i < G_N_ELEMENTS(shut_in_argv); i++)
+		g_variant_builder_add(&commands, "s", shut_in_argv[i]);
+	for (guint i = 0; unit->argv[i] != NULL; i++)
+		g_variant_builder_add(&commands, "s", unit->argv[i]);
+	g_variant_builder_close(&commands);
+	g_variant_builder_add(&commands, "b", false);
+	g_variant_builder_close(&commands);
 	add_property(&builder, "ExecStart", g_variant_builder_end(&commands));
 	return g_variant_builder_end(&builder);
 }

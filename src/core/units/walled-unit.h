@@ -14,6 +14,9 @@
 /* The working directory as the program sees it. */
 #define GBE_WALLED_PLACE "/run/greenboot-etcd-copy"
 
+#define GBE_WALLED_UNSHARE "/usr/bin/unshare"
+#define GBE_WALLED_SETPRIV "/usr/bin/setpriv"
+
 typedef struct {
 	const char *tree;     /* becomes "/"; NULL: this system */
 	const char *hidden;   /* of this system: a directory that the program must not see; NULL */
@@ -23,7 +26,10 @@ typedef struct {
 	const char *const *argv; /* the absolute path, and its arguments */
 	guint user;		 /* its uid and gid, which need no account */
 	bool own_users;		 /* this kernel has user namespaces */
-	bool own_pids;	 /* this systemd has PrivatePIDs= and BindLogSockets=, as of version 257 */
+	bool own_pids; /* this systemd has PrivatePIDs= and BindLogSockets=, as of version 257 */
+	/* The tree has the two programs of util-linux below. With ->own_users and without ->own_pids, they give the
+	 * program a namespace of process ids. */
+	bool util_linux;
 	guint64 seconds; /* then it is killed */
 	guint64 memory;	 /* bytes */
 	guint64 largest; /* bytes of a file */
