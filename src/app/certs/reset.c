@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/certs/certs.h"
 
-#include <unistd.h>
-
 #include "app/certs/archive.h"
+#include "app/device/change.h"
 #include "app/device/service.h"
 #include "app/upkeep/live-etcd.h"
-#include "base/fault.h"
 #include "core/config/lists.h"
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
 
 #define OPERATION "certs reset"
-#define LOCK_WAIT_MS 2000
 /* As in app/device/service.c: etcd may replay a long WAL. */
 #define START_TIMEOUT_MS (300 * 1000)
 
 typedef struct {
-	GbeApp *app;
+	GbeChange change;
 	const GbeCertsResetOptions *options;
 	GbeCertsReset *result;
 	char **directories, **patterns;
 	GbeCertsArchive *target; /* undo: the archive that is put back */
 	GbeCertsArchive *before; /* the files before the reset */
 	GbeService service;
+	GError *with_the_old; /* what is wrong with the old files, which are back; NULL: nothing */
 } Reset;
 
 void
@@ -44,20 +42,22 @@ reset_clear(Reset *reset)
 	g_strfreev(reset->patterns);
 	gbe_certs_archive_free(reset->target);
 	gbe_certs_archive_free(reset->before);
+	g_clear_error(&reset->with_the_old);
+	gbe_change_clear(&reset->change);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Reset, reset_clear)
 
-/* ---- what it is about ---- */
+/* ---- the steps ---- */
 
 static bool
 configure_reset(Reset *reset, GError **error)
 {
-	const GbeConfig *config = reset->app->config;
+	const GbeConfig *config = reset->change.app->config;
 	g_autoptr(GbeCertsArchive) newest = NULL;
 
 	if (!gbe_certs_directories(config->certs.directories, &reset->directories, error) ||
 	    !gbe_certs_patterns(config->certs.regenerated, &reset->patterns, error) ||
-	    !gbe_certs_archive_newest(reset->app, &newest, error))
+	    !gbe_certs_archive_newest(reset->change.app, &newest, error))
 		return false;
 	if (reset->directories[0] == NULL || reset->patterns[0] == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
@@ -77,7 +77,7 @@ configure_reset(Reset *reset, GError **error)
 static bool
 configure_undo(Reset *reset, GError **error)
 {
-	if (!gbe_certs_archive_newest(reset->app, &reset->target, error))
+	if (!gbe_certs_archive_newest(reset->change.app, &reset->target, error))
 		return false;
 	if (reset->target == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
@@ -87,27 +87,43 @@ configure_undo(Reset *reset, GError **error)
 	return gbe_certs_archive_find(reset->target, reset->result->restored, error);
 }
 
-/* ---- the service ---- */
+static bool
+look_at_files(gpointer change, GError **error)
+{
+	Reset *reset = change;
+	GbeCertsReset *result = reset->result;
+
+	if (!(reset->options->undo ? configure_undo(reset, error)
+				   : configure_reset(reset, error)) ||
+	    !gbe_certs_find(reset->change.app, reset->directories, reset->patterns, result->removed,
+			    error))
+		return false;
+	reset->change.ended = result->removed->len == 0 && result->restored->len == 0;
+	return true;
+}
 
 /* Below --root no service is touched, and none runs. */
 static bool
-stop_service(Reset *reset, GError **error)
+stop_service(gpointer change, GError **error)
 {
+	Reset *reset = change;
+
 	reset->service = (GbeService){.pipe_fd = -1};
-	return reset->app->below_root || gbe_service_stop(reset->app, &reset->service, error);
+	return reset->change.app->below_root ||
+	       gbe_service_stop(reset->change.app, &reset->service, error);
 }
 
-/* Starts the unit even if it was not active, or if systemd has given up. Without the program's lock: the service's prerun
- * needs it. */
+/* Starts the unit even if it was not active, or if systemd has given up. */
 static bool
-start_service(Reset *reset, GError **error)
+start_service(gpointer change, GError **error)
 {
-	GbeLiveEtcd live = {.app = reset->app, .operation = OPERATION};
-	const char *unit = reset->app->config->etcd.service;
+	Reset *reset = change;
+	GbeApp *app = reset->change.app;
+	GbeLiveEtcd live = {.app = app, .operation = OPERATION};
+	const char *unit = app->config->etcd.service;
 	g_autoptr(GError) local = NULL;
 
-	gbe_app_unlock(reset->app);
-	if (reset->app->below_root)
+	if (app->below_root)
 		return true;
 	if (!gbe_unit_reset_failed(unit, &local))
 		g_debug("%s", local->message);
@@ -118,7 +134,7 @@ start_service(Reset *reset, GError **error)
 		return gbe_prefix(error, "start %s", unit);
 	}
 	/* A new look reads the TLS files again. */
-	live.look = gbe_health_look_new(reset->app);
+	live.look = gbe_health_look_new(app);
 	gbe_health_look_expect_own(live.look);
 	gbe_live_etcd_look(&live, (guint)reset->options->timeout);
 	reset->result->healthy = gbe_live_etcd_check_healthy(&live, error);
@@ -126,122 +142,150 @@ start_service(Reset *reset, GError **error)
 	return reset->result->healthy;
 }
 
-/* After a failure that @error has: starts again what was stopped. */
+/* Undoes stop_service(). With files that were put back, etcd's health decides which error the person gets. */
 static bool
-leave_reset(Reset *reset, GError **error)
+start_again(gpointer change, GError **error)
 {
+	Reset *reset = change;
+
+	gbe_app_unlock(reset->change.app);
+	if (reset->result->put_back)
+		return start_service(reset, &reset->with_the_old) || true;
+	return reset->service.unit == NULL || gbe_service_start(&reset->service, error);
+}
+
+/* Undoes start_service(). A service that was never started is still stopped. */
+static bool
+stop_again(gpointer change, GError **error)
+{
+	Reset *reset = change;
+
+	return reset->result->done || reset->service.unit != NULL || stop_service(reset, error);
+}
+
+/* After an interrupted operation, its archive has the files from before it. */
+static bool
+is_resumed(const Reset *reset)
+{
+	return reset->target != NULL && reset->target->open;
+}
+
+static bool
+archive_files(gpointer change, GError **error)
+{
+	Reset *reset = change;
+
+	return is_resumed(reset) || gbe_certs_archive_make(reset->change.app, reset->directories,
+							   reset->patterns, &reset->before, error);
+}
+
+static bool
+drop_archive(gpointer change, GError **error)
+{
+	Reset *reset = change;
+
+	return reset->result->done || reset->before == NULL ||
+	       gbe_certs_archive_drop(reset->before, error);
+}
+
+static bool
+remove_files(gpointer change, GError **error)
+{
+	Reset *reset = change;
+
+	return gbe_certs_remove(reset->change.app, reset->directories, reset->patterns, error);
+}
+
+static bool
+put_back_target(gpointer change, GError **error)
+{
+	Reset *reset = change;
+
+	if (reset->target == NULL)
+		return true;
+	if (!gbe_certs_archive_put_back(reset->change.app, reset->target, error))
+		return false;
+	if (!is_resumed(reset))
+		return true;
+	reset->result->done = gbe_certs_archive_drop(reset->target, error);
+	return reset->result->done;
+}
+
+/* Undoes the removal and what came in its place. */
+static bool
+put_back_former(gpointer change, GError **error)
+{
+	Reset *reset = change;
 	g_autoptr(GError) local = NULL;
 
-	gbe_app_unlock(reset->app);
-	if (reset->service.unit != NULL && !gbe_service_start(&reset->service, &local)) {
-		(void)gbe_prefix(error, "%s; before it", local->message);
-		gbe_rethrow(error, GBE_ERROR_PARTIAL);
+	if (reset->result->done)
+		return true;
+	if (reset->before != NULL && remove_files(reset, &local) &&
+	    gbe_certs_archive_put_back(reset->change.app, reset->before, &local)) {
+		reset->result->put_back = true;
+		reset->result->reason = g_strdup(reset->change.why->message);
+		return true;
 	}
-	return false;
-}
-
-/* ---- what is done ---- */
-
-static bool
-replace_files(Reset *reset, const GbeCertsArchive *by, GError **error)
-{
-	return gbe_certs_remove(reset->app, reset->directories, reset->patterns, error) &&
-	       !GBE_FAULT("certs-removed", error) &&
-	       (by == NULL || gbe_certs_archive_put_back(reset->app, by, error));
+	return gbe_throw(error, GBE_ERROR_PARTIAL,
+			 "some archived files are missing%s%s; run `greenboot-etcd certs reset "
+			 "--undo` to put them back",
+			 local != NULL ? ": " : "", local != NULL ? local->message : "");
 }
 
 static bool
-half_way(GError **error)
+prove_files(gpointer change, GError **error)
 {
-	gbe_rethrow(error, GBE_ERROR_PARTIAL);
-	return gbe_prefix(error, "what was archived is not all back: `greenboot-etcd certs reset "
-				 "--undo` goes on");
-}
+	Reset *reset = change;
 
-/* Puts back the old files, and starts the service with them. @why: the problem with the new ones. */
-static bool
-put_back(Reset *reset, GError *why, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-	bool ok;
-
-	reset->result->reason = g_strdup(why->message);
-	/* When the service was never started, it is still stopped. */
-	ok = gbe_app_lock(reset->app, OPERATION, LOCK_WAIT_MS, error);
-	ok = ok && (reset->service.unit != NULL || stop_service(reset, error));
-	ok = ok && replace_files(reset, reset->before, error);
-	ok = ok && gbe_certs_archive_drop(reset->before, error);
-	if (!ok) {
-		(void)leave_reset(reset, error);
-		return half_way(error);
-	}
-	reset->result->put_back = true;
-	if (!start_service(reset, &local))
-		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "etcd was not healthy with the new certificates (%s), the old "
-				 "ones are back, and with those it is not, either: %s",
-				 why->message, local->message);
-	return gbe_throw(error, GBE_ERROR_FAILED,
-			 "etcd was not healthy with the new certificates (%s): the old ones are "
-			 "back, and it is healthy with them",
-			 why->message);
-}
-
-static bool
-carry_out(Reset *reset, GError **error)
-{
-	g_autoptr(GError) local = NULL;
-
-	/* After an interrupted operation, its archive has the files from before it. */
-	if (reset->target != NULL && reset->target->open) {
-		if (!stop_service(reset, error))
-			return leave_reset(reset, error);
-		if (!replace_files(reset, reset->target, error) ||
-		    !gbe_certs_archive_drop(reset->target, error)) {
-			(void)leave_reset(reset, error);
-			return half_way(error);
-		}
-		reset->result->done = true;
-		return start_service(reset, error) ||
-		       gbe_prefix(error, "the certificates are what they were before the reset");
-	}
-	if (!stop_service(reset, error) ||
-	    !gbe_certs_archive_make(reset->app, reset->directories, reset->patterns, &reset->before,
-				    error) ||
-	    GBE_FAULT("certs-archived", error))
-		return leave_reset(reset, error);
-	if (!replace_files(reset, reset->target, &local) || !start_service(reset, &local))
-		return put_back(reset, local, error);
+	if (!start_service(reset, error))
+		return !reset->result->done
+			   ? false
+			   : gbe_prefix(error,
+					"the certificates are what they were before the reset");
 	reset->result->done = true;
-	return !GBE_FAULT("certs-healthy", error) &&
-	       gbe_app_lock(reset->app, OPERATION, LOCK_WAIT_MS, error) &&
-	       gbe_certs_archive_close(reset->before, error);
+	return true;
 }
+
+static bool
+close_archive(gpointer change, GError **error)
+{
+	Reset *reset = change;
+
+	return is_resumed(reset) || gbe_certs_archive_close(reset->before, error);
+}
+
+static const GbeStep steps[] = {
+    {"certs-looked", look_at_files, NULL, GBE_STEP_LOOK, 0},
+    {"certs-stopped", stop_service, start_again, 0, 0},
+    {"certs-archived", archive_files, drop_archive, 0, 0},
+    {"certs-removed", remove_files, put_back_former, 0, 0},
+    {"certs-put-back", put_back_target, NULL, 0, 0},
+    {"certs-healthy", prove_files, stop_again, GBE_STEP_UNLOCKED, 0},
+    {"certs-closed", close_archive, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
 
 bool
 gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset **ret_reset,
 		GError **error)
 {
 	g_autoptr(GbeCertsReset) result = g_new0(GbeCertsReset, 1);
-	g_autoptr(GbeLock) maintenance = NULL;
-	g_auto(Reset) reset = {.app = app, .options = options, .result = result};
+	g_auto(Reset) reset = {.change = {.app = app,
+					  .name = OPERATION,
+					  .steps = steps,
+					  .dry_run = options->dry_run,
+					  .maintenance_wanted = true},
+			       .options = options,
+			       .result = result,
+			       .service.pipe_fd = -1};
 	GbeEventFields fields = {.action = options->undo ? "certs-undo" : "certs-reset"};
 	g_autofree char *reason = NULL;
+	g_autoptr(GError) local = NULL;
 	bool ok;
 
-	if (geteuid() != 0)
-		return gbe_throw(error, GBE_ERROR_FAILED, "certs reset needs root: sudo");
 	result->removed = g_ptr_array_new_with_free_func(g_free);
 	result->restored = g_ptr_array_new_with_free_func(g_free);
-	reset.service.pipe_fd = -1;
-	if (!options->dry_run && (!gbe_maintenance_lock(app, OPERATION, &maintenance, error) ||
-				  !gbe_app_lock(app, OPERATION, LOCK_WAIT_MS, error)))
-		return false;
-	ok = (options->undo ? configure_undo(&reset, error) : configure_reset(&reset, error)) &&
-	     gbe_certs_find(app, reset.directories, reset.patterns, result->removed, error);
-	if (ok && !options->dry_run && (result->removed->len > 0 || result->restored->len > 0))
-		ok = carry_out(&reset, error);
-	gbe_app_unlock(app);
+	ok = gbe_change_run(&reset.change, &local);
 	reason =
 	    g_strdup_printf("%u files were removed, %u were put back%s%s", result->removed->len,
 			    result->restored->len,
@@ -250,6 +294,18 @@ gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset 
 	fields.reason = reason;
 	if (result->done || result->put_back)
 		gbe_event_certs_changed(&fields);
+	if (!ok && result->put_back && reset.with_the_old != NULL)
+		(void)gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+				"etcd was unhealthy with the new certificates (%s). The old ones "
+				"were put back, but etcd is still unhealthy: %s",
+				result->reason, reset.with_the_old->message);
+	else if (!ok && result->put_back)
+		(void)gbe_throw(error, GBE_ERROR_FAILED,
+				"etcd was unhealthy with the new certificates (%s). The old ones "
+				"were put back, and etcd is healthy",
+				result->reason);
+	else if (!ok)
+		(void)gbe_pass(error, &local);
 	if (ok || result->put_back)
 		*ret_reset = g_steal_pointer(&result);
 	return ok;

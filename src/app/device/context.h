@@ -70,6 +70,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeApp, gbe_app_free)
 bool gbe_app_open_state(GbeApp *app, bool make, GError **error) GBE_CHECKED;
 /* Opens the directory of the certificates that are made here (GBE_PKI_DIR); @make and what is missing as above. */
 bool gbe_app_open_pki(GbeApp *app, bool make, int *ret_fd, GError **error) GBE_CHECKED;
+/* How long each operation waits for the program's lock, in milliseconds. */
+typedef enum {
+	GBE_WAIT_NOT = 0,
+	/* A person waits, and the message names the holder: long enough for a backup of a small tree to end. */
+	GBE_WAIT_BY_HAND = 2000,
+} GbeLockWait;
+
 /* Opens the state and takes the lock (GBE_ERROR_BUSY names the holder). On a full disk the reserve is given back,
  * so that the work under the lock can be recorded; unlocking takes the reserve again. */
 bool gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error) GBE_CHECKED;

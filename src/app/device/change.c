@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "app/device/change.h"
+
+#include "base/fault.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void
+gbe_change_clear(GbeChange *change)
+{
+	gbe_app_unlock(change->app);
+	g_clear_pointer(&change->maintenance, gbe_lock_release);
+	g_clear_error(&change->why);
+}
+
+/* Without the lock where the step asks for that, and for a dry run, which must not make a state directory. */
+static bool
+lock_for(GbeChange *change, const GbeStep *step, GError **error)
+{
+	if (change->dry_run || (step->flags & GBE_STEP_UNLOCKED) != 0) {
+		gbe_app_unlock(change->app);
+		return true;
+	}
+	return gbe_app_lock(change->app, change->name, GBE_WAIT_BY_HAND, error);
+}
+
+static bool
+take_step(GbeChange *change, const GbeStep *step, GError **error)
+{
+	bool *noted = step->noted != 0 ? (bool *)((char *)change + step->noted) : NULL;
+
+	if (noted != NULL && *noted)
+		return true;
+	if (!lock_for(change, step, error))
+		return false;
+	if (!step->run(change, error) || GBE_FAULT(step->name, error))
+		return false;
+	if (noted == NULL)
+		return true;
+	*noted = true;
+	return gbe_app_lock(change->app, change->name, GBE_WAIT_BY_HAND, error) &&
+	       change->note(change, error);
+}
+
+/* From the step that failed to the first one. An undo that fails ends the way back: earlier steps rely on it. */
+static bool
+take_back(GbeChange *change, GError **error)
+{
+	for (const GbeStep *step = change->failed;; step--) {
+		if (step->undo != NULL &&
+		    (!gbe_app_lock(change->app, change->name, GBE_WAIT_BY_HAND, error) ||
+		     !step->undo(change, error)))
+			return false;
+		if (step == change->steps)
+			return true;
+	}
+}
+
+bool
+gbe_change_run(GbeChange *change, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	const GbeStep *step = change->steps;
+
+#ifdef GBE_FAULTS
+	if (g_strcmp0(g_getenv("GREENBOOT_ETCD_FAULT"), "steps") == 0) {
+		for (; step->name != NULL; step++)
+			(void)puts(step->name);
+		exit(0);
+	}
+#endif
+	if (geteuid() != 0)
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s needs root: sudo", change->name);
+	if (!change->dry_run && change->maintenance_wanted &&
+	    !gbe_maintenance_lock(change->app, change->name, &change->maintenance, error))
+		return false;
+	while (step->name != NULL && !change->ended &&
+	       (!change->dry_run || (step->flags & GBE_STEP_LOOK) != 0) &&
+	       take_step(change, step, &change->why))
+		step++;
+	if (change->why != NULL) {
+		change->failed = step;
+		change->taken_back = change->dry_run || take_back(change, &local);
+		if (change->taken_back)
+			g_propagate_error(error, g_error_copy(change->why));
+		else
+			(void)gbe_throw(error, GBE_ERROR_PARTIAL, "%s. The way back failed: %s",
+					change->why->message, local->message);
+	}
+	gbe_app_unlock(change->app);
+	g_clear_pointer(&change->maintenance, gbe_lock_release);
+	return change->why == NULL;
+}
