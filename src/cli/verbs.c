@@ -112,7 +112,7 @@ static const GbeVerb verbs[] = {
      gbe_options_change},
     {"help", "Show help, of a verb where one is given", "help restore", NULL, NULL,
      GBE_TAKES({"[VERB [WORD...]]"}), .group = "This command"},
-    {"version", "Show the version", "version", NULL},
+    {"version", "Show the version", "version"},
     {"ls", .alias = "list"},
     {"rm", .alias = "delete"},
     {"save", .alias = "backup"},
