@@ -46,6 +46,15 @@ static const GbeOption options_global[] = {
     {NULL},
 };
 
+/* Of a verb. */
+static const GbeOption *
+options_of(const GbeVerb *verb)
+{
+	static const GbeOption none[] = {{NULL}};
+
+	return verb->options != NULL ? verb->options : none;
+}
+
 static const GOptionEntry options_rest[] = {
     {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &arg_rest, NULL, NULL},
     {NULL},
@@ -310,7 +319,7 @@ print_help_of_word(void)
 static void
 add_names(GPtrArray *names, const GbeOption *options)
 {
-	for (const GbeOption *option = options; option != NULL && option->name != NULL; option++)
+	for (const GbeOption *option = options; option->name != NULL; option++)
 		g_ptr_array_add(names, g_strconcat("--", option->name, NULL));
 }
 
@@ -324,7 +333,7 @@ no_such_option(const char *option, const GbeVerb *verb, GError **error)
 
 	add_names(names, options_global);
 	if (verb != NULL)
-		add_names(names, verb->options);
+		add_names(names, options_of(verb));
 	g_ptr_array_add(names, NULL);
 	nearest = gbe_verb_nearest(name, (const char *const *)names->pdata);
 	return gbe_throw(error, GBE_ERROR_USAGE, "no such option%s%s: %s%s",
@@ -337,7 +346,7 @@ add_entries(GOptionContext *context, const GbeOption *options)
 {
 	g_autoptr(GArray) entries = g_array_new(true, true, sizeof(GOptionEntry));
 
-	for (const GbeOption *option = options; option != NULL && option->name != NULL; option++) {
+	for (const GbeOption *option = options; option->name != NULL; option++) {
 		GOptionEntry entry = {.long_name = option->name,
 				      .short_name = option->letter,
 				      .arg = option->type,
@@ -362,7 +371,7 @@ parse(char ***args, const GbeVerb *verb, GError **error)
 	g_option_context_set_strict_posix(context, verb == NULL);
 	add_entries(context, options_global);
 	if (verb != NULL) {
-		add_entries(context, verb->options);
+		add_entries(context, options_of(verb));
 		g_option_context_add_main_entries(context, options_rest, NULL);
 	}
 	if (g_option_context_parse_strv(context, args, &local))
@@ -443,9 +452,17 @@ static bool
 check_count(GError **error)
 {
 	g_autofree char *extra = NULL, *usage = gbe_verb_usage(the_word);
-	guint count = g_strv_length(arg_rest), min, max;
+	guint count = g_strv_length(arg_rest), min = 0, max = 0;
 
-	gbe_verb_count(the_word, &min, &max);
+	for (guint i = 0; i < G_N_ELEMENTS(the_word->arguments); i++) {
+		const GbeArgument *argument = &the_word->arguments[i];
+
+		if (argument->shown == NULL)
+			break;
+		if (!argument->optional && argument->shown[0] != '[')
+			min = i + 1;
+		max = strstr(argument->shown, "...") != NULL ? G_MAXUINT : i + 1;
+	}
 	if (count < min || the_word->words != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE, "%s needs its argument, %s",
 				 the_words->str, usage);
@@ -464,12 +481,10 @@ check_options(GError **error)
 	const char *words = words_of_verb();
 	g_autoptr(GHashTable) taken = g_hash_table_new(g_str_hash, g_str_equal);
 
-	for (const GbeOption *option = the_verb->options; option != NULL && option->name != NULL;
-	     option++)
+	for (const GbeOption *option = options_of(the_verb); option->name != NULL; option++)
 		if (gbe_option_goes_with(option, words))
 			g_hash_table_add(taken, (gpointer)option->name);
-	for (const GbeOption *option = the_verb->options; option != NULL && option->name != NULL;
-	     option++)
+	for (const GbeOption *option = options_of(the_verb); option->name != NULL; option++)
 		if (!g_hash_table_contains(taken, option->name) &&
 		    (option->shown != NULL ? *(gpointer *)option->data != NULL
 					   : *(gboolean *)option->data))

@@ -70,20 +70,6 @@ gbe_verb_usage(const GbeVerb *verb)
 	return g_strdup(usage->str);
 }
 
-void
-gbe_verb_count(const GbeVerb *verb, guint *ret_min, guint *ret_max)
-{
-	*ret_min = *ret_max = 0;
-	for (guint i = 0; i < G_N_ELEMENTS(verb->arguments) && verb->arguments[i].shown != NULL;
-	     i++) {
-		const GbeArgument *argument = &verb->arguments[i];
-
-		if (!argument->optional && argument->shown[0] != '[')
-			*ret_min = i + 1;
-		*ret_max = strstr(argument->shown, "...") != NULL ? G_MAXUINT : i + 1;
-	}
-}
-
 /* Is @word the beginning of @words? */
 static bool
 begins_with(const char *words, const char *word)

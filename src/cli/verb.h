@@ -18,6 +18,9 @@ typedef struct {
 	bool changed;	      /* set by gbe_cli_changed() */
 } GbeCli;
 
+/* @arguments: those after the words, NULL-terminated. */
+typedef bool GbeVerbRun(GbeCli *cli, char **arguments, GError **error);
+
 /* A shell offers these for an argument or for the value of an option, or words; with commas between them. Of an
  * argument, GBE_A_BACKUP comes first, and then a person may shorten the name (core/backup-name.h). */
 #define GBE_A_BACKUP "@backup"
@@ -55,9 +58,8 @@ typedef struct {
 /* A verb, or a word that a verb takes as its first argument. A table ends with a NULL name. */
 typedef struct GbeVerb {
 	const char *name, *summary, *example; /* the example lacks "greenboot-etcd " */
-	/* @arguments: those after the words, NULL-terminated. NULL: help and version. A verb with words may have one
-	 * for the common part, which runs before the word's. */
-	bool (*run)(GbeCli *cli, char **arguments, GError **error);
+	/* NULL: help and version. A verb with words may have one for their common part, which runs before theirs. */
+	GbeVerbRun *run;
 	const GbeOption *options; /* of a verb, with those of its words; end with a NULL name */
 	GbeArgument arguments[2]; /* of GBE_TAKES() */
 	const struct GbeVerb *words;
@@ -95,9 +97,6 @@ const GbeVerb *gbe_verb_find(const GbeVerb *verbs, const char *name);
 /* The arguments or words as the usage shows them, "list|pull NAME FILE"; newly allocated. */
 char *gbe_verb_usage(const GbeVerb *verb);
 
-/* The least and greatest number of arguments; G_MAXUINT: no limit. */
-void gbe_verb_count(const GbeVerb *verb, guint *ret_min, guint *ret_max);
-
 /* Does @option go with @words of its verb, "requests delete", or with one that begins so? "" is the verb itself. */
 bool gbe_option_goes_with(const GbeOption *option, const char *words);
 
@@ -117,40 +116,13 @@ void gbe_cli_changed(GbeCli *cli, bool dry_run);
 bool gbe_verb_duration(const char *option, const char *text, guint64 most, guint64 *seconds,
 		       GError **error) GBE_CHECKED;
 
-#define GBE_VERB(name) bool gbe_verb_##name(GbeCli *cli, char **arguments, GError **error)
-
-GBE_VERB(status);
-GBE_VERB(list);
-GBE_VERB(show);
-GBE_VERB(backup);
-GBE_VERB(restore);
-GBE_VERB(undo);
-GBE_VERB(mark);
-GBE_VERB(explain);
-GBE_VERB(log);
-GBE_VERB(prune);
-GBE_VERB(pin);
-GBE_VERB(unpin);
-GBE_VERB(delete);
-GBE_VERB(config);
-GBE_VERB(verify);
-GBE_VERB(health);
-GBE_VERB(preflight);
-GBE_VERB(rehearse);
-GBE_VERB(snapshot_save);
-GBE_VERB(snapshot_status);
-GBE_VERB(etcdctl);
-GBE_VERB(diagnose);
-GBE_VERB(export);
-GBE_VERB(import);
-GBE_VERB(run);
-GBE_VERB(defrag);
-GBE_VERB(alarm_list);
-GBE_VERB(alarm_clear);
-GBE_VERB(certs_list);
-GBE_VERB(certs_reset);
-GBE_VERB(certs_export);
-GBE_VERB(endpoint);
+GbeVerbRun gbe_verb_status, gbe_verb_list, gbe_verb_show, gbe_verb_backup, gbe_verb_restore,
+    gbe_verb_undo, gbe_verb_mark, gbe_verb_explain, gbe_verb_log, gbe_verb_prune, gbe_verb_pin,
+    gbe_verb_unpin, gbe_verb_delete, gbe_verb_config, gbe_verb_verify, gbe_verb_health,
+    gbe_verb_preflight, gbe_verb_rehearse, gbe_verb_snapshot_save, gbe_verb_snapshot_status,
+    gbe_verb_etcdctl, gbe_verb_diagnose, gbe_verb_export, gbe_verb_import, gbe_verb_run,
+    gbe_verb_defrag, gbe_verb_alarm_list, gbe_verb_alarm_clear, gbe_verb_certs_list,
+    gbe_verb_certs_reset, gbe_verb_certs_export, gbe_verb_endpoint;
 
 extern const GbeOption gbe_options_status[], gbe_options_list[], gbe_options_backup[],
     gbe_options_restore[], gbe_options_undo[], gbe_options_mark[], gbe_options_explain[],
