@@ -76,8 +76,7 @@ begins_with(const char *words, const char *word)
 {
 	gsize length = strlen(word);
 
-	return length == 0 || (strncmp(words, word, length) == 0 &&
-			       (words[length] == ' ' || words[length] == '\0'));
+	return strncmp(words, word, length) == 0 && (words[length] == ' ' || words[length] == '\0');
 }
 
 bool

@@ -19,9 +19,29 @@ changes() {
 			echo "data/completion/$name: not what the programs say; run make completions"
 	done
 }
+# An option that a verb with words has goes with one of them.
+orphans() {
+	sed -nE "s/^\t\['(.*)'\]='(.*)'$/\1|\2/p" data/completion/greenboot-etcd | awk -F'|' '
+		{
+			verb = $1
+			sub(/ ?[^ ]+$/, "", verb)
+			above[verb] = 1
+			for (n = split($2, tokens, " "); n > 0; n--)
+				if (sub(/^--/, "", tokens[n])) {
+					sub(/=.*/, "", tokens[n])
+					all[$1 "|" tokens[n]] = taken[verb "|" tokens[n]] = 1
+				}
+		}
+		END {
+			for (key in all)
+				if (above[substr(key, 1, index(key, "|") - 1)] && !(key in taken))
+					print key " goes with no word"
+		}'
+}
 mkdir "$scratch/completion"
 cp "${shells[@]/#/data/completion/}" "$scratch/completion/"
 check completion-generated "$(changes)"
+check completion-words "$(orphans)"
 
 # The guard guards.
 sed -i 's/--identity=@file//' "$scratch/completion"/*
