@@ -30,6 +30,7 @@
 ##   demo               the rollback story on a real etcd and a real ostree sysroot (root)
 ##   bench              the figures of docs beside what a user would run instead (root)
 ##   bench-story        what a good and a bad update cost a machine with a database of 8 GB (root)
+##   completions        write the tables of data/completion from those of the programs
 ##   format             rewrite the C sources with clang-format
 ##   rpm                RPM packages in build/rpm (rpmbuild)
 ##   check-rpm          what is in them, rpmlint, installed and erased by rpm, in an image (root)
@@ -464,7 +465,7 @@ run_suites = $(call test_env,$(1)) tests/run-suites
 run_waiting = $(call test_env,$(1)) JOBS=$$((2 * $(JOBS))) tests/run-suites
 
 .PHONY: check check-unit check-integration check-differential check-histories check-crash check-system check-vm \
-	check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story lint warnings asan valgrind fuzz fuzzers demo bench format
+	check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story lint warnings asan valgrind fuzz fuzzers demo bench completions format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -599,6 +600,10 @@ bench:
 format:
 	clang-format -i $(filter-out tests/lint/%,$(wildcard src/*/*.[ch] src/*/*/*.[ch] hooks/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch]))
 
+completions:
+	+@$(MAKE) FAULTS=0 D= all
+	@data/completion/generate $(plain)
+
 # ---- install -------------------------------------------------------------------------------------
 
 # The files name the default directories; where others are asked for, they follow.
@@ -640,9 +645,9 @@ install: all
 		$(d)*.conf),$(dracutmodulesdir)/$(patsubst dracut/%/,%,$(d))) &&) :
 	$(Q)$(call put,0644,$(wildcard data/*.catalog),$(catalogdir))
 	$(Q)$(call put_text,0644,$(wildcard data/tmpfiles.d/*.conf),$(tmpfilesdir))
-	$(Q)$(call put,0644,data/completion/greenboot-etcd,$(bashcompletiondir))
-	$(Q)$(call put,0644,data/completion/_greenboot-etcd,$(zshcompletiondir))
-	$(Q)$(call put,0644,data/completion/greenboot-etcd.fish,$(fishcompletiondir))
+	$(Q)$(call put_text,0644,data/completion/greenboot-etcd,$(bashcompletiondir))
+	$(Q)$(call put_text,0644,data/completion/_greenboot-etcd,$(zshcompletiondir))
+	$(Q)$(call put_text,0644,data/completion/greenboot-etcd.fish,$(fishcompletiondir))
 	$(Q)$(call put,0644,$(wildcard data/schema/*.json),$(datadir)/greenboot-etcd/schema)
 	$(Q)$(call put,0644,$(wildcard data/selinux/*.cil),$(selinuxdir))
 	$(Q)$(call put,0644,$(wildcard data/sos/*.py),$(sosdir))

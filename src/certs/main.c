@@ -22,33 +22,30 @@ static struct {
 	char **hosts;
 } arg;
 
-static const GOptionEntry own_options[] = {
-    {"undo", 0, 0, G_OPTION_ARG_NONE, &arg.undo,
-     "reset: put back what the last one removed; rotate-ca: go one step back", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg.timeout,
-     "reset, renew, rotate-ca: how long etcd may take to be healthy (timeout= of [health])",
-     "DURATION"},
-    {"force", 0, 0, G_OPTION_ARG_NONE, &arg.force,
-     "renew: also what is not due; rotate-ca: do not ask whether a member would be cut off", NULL},
-    {"ca-cert", 0, 0, G_OPTION_ARG_FILENAME, &arg.ca_cert,
-     "init, rotate-ca: an authority of your own, and those that signed it", "FILE"},
-    {"ca-key", 0, 0, G_OPTION_ARG_FILENAME, &arg.ca_key, "its private key", "FILE"},
-    {"token", 0, 0, G_OPTION_ARG_FILENAME, &arg.token,
-     "rotate-ca: take the next authority from this file of `cluster token`", "FILE"},
-    {"seal", 0, 0, G_OPTION_ARG_NONE, &arg.seal,
-     "init, rotate-ca: seal the authority's key even where there is no TPM", NULL},
-    {"client", 0, 0, G_OPTION_ARG_NONE, &arg.client, "issue, sign: for a client", NULL},
-    {"server", 0, 0, G_OPTION_ARG_NONE, &arg.server, "issue, sign: for etcd's clients to check",
-     NULL},
-    {"peer", 0, 0, G_OPTION_ARG_NONE, &arg.peer, "issue, sign: for etcd's other members", NULL},
-    {"host", 0, 0, G_OPTION_ARG_STRING_ARRAY, &arg.hosts,
-     "issue, sign: a name or an address that it is for; more than once", "HOST"},
-    {"for", 0, 0, G_OPTION_ARG_FILENAME, &arg.valid,
-     "how long the certificate or the authority is valid", "DURATION"},
-    {"out", 0, 0, G_OPTION_ARG_FILENAME, &arg.out,
-     "issue: into this directory; sign: into this file", "PATH"},
-    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg.dry_run,
-     "reset, init, renew, rotate-ca: change nothing, say what would be done", NULL},
+static const GbeOption options[] = {
+    {"undo", 0, &arg.undo, "Put back what the last one removed", .words = "reset"},
+    {"undo", 0, &arg.undo, "Go one step back", .words = "rotate-ca"},
+    {"timeout", 0, &arg.timeout, "How long etcd may take to be healthy (timeout= of [health])",
+     "DURATION", .words = "reset, renew, rotate-ca"},
+    {"force", 0, &arg.force, "Also what is not due", .words = "renew"},
+    {"force", 0, &arg.force, "Do not ask whether a member would be cut off", .words = "rotate-ca"},
+    {"ca-cert", 0, &arg.ca_cert, "An authority of your own, and those that signed it", "FILE",
+     GBE_A_FILE, "init, rotate-ca"},
+    {"ca-key", 0, &arg.ca_key, "Its private key", "FILE", GBE_A_FILE, "init, rotate-ca"},
+    {"token", 0, &arg.token, "Take the next authority from this file of `cluster token`", "FILE",
+     GBE_A_FILE, "rotate-ca"},
+    {"seal", 0, &arg.seal, "Seal the authority's key even where there is no TPM",
+     .words = "init, rotate-ca"},
+    {"client", 0, &arg.client, "For a client", .words = "issue, sign"},
+    {"server", 0, &arg.server, "For etcd's clients to check", .words = "issue, sign"},
+    {"peer", 0, &arg.peer, "For etcd's other members", .words = "issue, sign"},
+    {"host", 0, &arg.hosts, "A name or an address that it is for; more than once", "HOST", NULL,
+     "issue, sign", G_OPTION_ARG_STRING_ARRAY},
+    {"for", 0, &arg.valid, "How long the certificate or the authority is valid", "DURATION",
+     .words = "init, rotate-ca, issue, sign"},
+    {"out", 0, &arg.out, "Into this directory", "PATH", GBE_A_DIRECTORY, "issue"},
+    {"out", 0, &arg.out, "Into this file", "PATH", GBE_A_FILE, "sign"},
+    {GBE_DRY_RUN(arg.dry_run), .words = "reset, init, renew, rotate-ca"},
     {NULL},
 };
 
@@ -97,7 +94,7 @@ print_authority(GbeApp *app, const GbePki *pki)
 }
 
 static bool
-list(GbeCli *cli, const char *argument, GError **error)
+list_certificates(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbePki) pki = NULL;
 	g_autoptr(JsonObject) authority = NULL;
@@ -117,7 +114,7 @@ list(GbeCli *cli, const char *argument, GError **error)
 }
 
 static bool
-reset(GbeCli *cli, const char *argument, GError **error)
+reset_certificates(GbeCli *cli, char **arguments, GError **error)
 {
 	return gbe_cli_certs_reset(cli, arg.undo, arg.dry_run, arg.timeout, error);
 }
@@ -202,24 +199,24 @@ typedef bool (*Change)(GbeApp *app, const GbePkiOptions *options, GbePkiResult *
 static bool
 change(GbeCli *cli, Change verb, GbePkiResult *result, GError **error)
 {
-	GbePkiOptions options = {.dry_run = arg.dry_run,
-				 .force = arg.force,
-				 .undo = arg.undo,
-				 .seal = arg.seal,
-				 .ca_cert = arg.ca_cert,
-				 .ca_key = arg.ca_key,
-				 .token = arg.token,
-				 .timeout = cli->app->config->health.timeout};
+	GbePkiOptions order = {.dry_run = arg.dry_run,
+			       .force = arg.force,
+			       .undo = arg.undo,
+			       .seal = arg.seal,
+			       .ca_cert = arg.ca_cert,
+			       .ca_key = arg.ca_key,
+			       .token = arg.token,
+			       .timeout = cli->app->config->health.timeout};
 	bool ok;
 
-	if (!gbe_verb_duration("--timeout", arg.timeout, GBE_CLI_CERTS_TIMEOUT_MOST,
-			       &options.timeout, error) ||
-	    !read_validity(&options.validity, error))
+	if (!gbe_verb_duration("--timeout", arg.timeout, GBE_CLI_CERTS_TIMEOUT_MOST, &order.timeout,
+			       error) ||
+	    !read_validity(&order.validity, error))
 		return false;
 	if (arg.valid != NULL && arg.ca_cert != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--for goes with an authority that is made here");
-	ok = verb(cli->app, &options, result, error);
+	ok = verb(cli->app, &order, result, error);
 	gbe_cli_changed(cli, !ok || !result->done);
 	for (guint i = 0; !ok && i < result->notes->len; i++)
 		gbe_note("%s", (const char *)result->notes->pdata[i]);
@@ -231,7 +228,7 @@ change(GbeCli *cli, Change verb, GbePkiResult *result, GError **error)
 }
 
 static bool
-init(GbeCli *cli, const char *argument, GError **error)
+make_authority(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
 
@@ -243,7 +240,7 @@ init(GbeCli *cli, const char *argument, GError **error)
 }
 
 static bool
-renew(GbeCli *cli, const char *argument, GError **error)
+renew_certificates(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
 	bool command = cli->app->config->certs.renew_command != NULL;
@@ -256,7 +253,7 @@ renew(GbeCli *cli, const char *argument, GError **error)
 }
 
 static bool
-rotate(GbeCli *cli, const char *argument, GError **error)
+rotate_authority(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
 
@@ -301,10 +298,10 @@ print_issued(GbeCli *cli, const GbeOthersResult *result)
 }
 
 static bool
-issue(GbeCli *cli, const char *argument, GError **error)
+issue_certificate(GbeCli *cli, char **arguments, GError **error)
 {
 	const char *directory = arg.out;
-	GbeOthersOrder order = {.name = argument};
+	GbeOthersOrder order = {.name = arguments[0]};
 	g_auto(GbeOthersResult) result = {0};
 
 	if (!order_of(cli, &order, error))
@@ -322,7 +319,7 @@ issue(GbeCli *cli, const char *argument, GError **error)
 }
 
 static bool
-sign(GbeCli *cli, const char *argument, GError **error)
+sign_request(GbeCli *cli, char **arguments, GError **error)
 {
 	const char *out = arg.out;
 	GbeOthersOrder order = {0};
@@ -332,7 +329,7 @@ sign(GbeCli *cli, const char *argument, GError **error)
 		return false;
 	if (cli->json && out == NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE, "certs sign with --json needs --out=FILE");
-	if (!gbe_others_sign(cli->app, &order, argument, &result, error))
+	if (!gbe_others_sign(cli->app, &order, arguments[0], &result, error))
 		return false;
 	if (out == NULL) {
 		gbe_print("%.*s", (int)g_bytes_get_size(result.certificate),
@@ -347,29 +344,29 @@ sign(GbeCli *cli, const char *argument, GError **error)
 	return true;
 }
 
-static const GbeWord words[] = {
-    {"list", NULL, list, ""},
-    {"reset", NULL, reset, " undo timeout dry-run "},
-    {"export", "FILE", gbe_cli_certs_export, ""},
-    {"init", NULL, init, " ca-cert ca-key seal for dry-run "},
-    {"renew", NULL, renew, " force timeout dry-run "},
-    {"rotate-ca", NULL, rotate, " undo timeout force ca-cert ca-key token seal for dry-run "},
-    {"issue", "NAME", issue, " client server peer host for out "},
-    {"sign", "FILE", sign, " client server peer host for out "},
+static const GbeVerb words[] = {
+    {"list", "List etcd's certificates and keys, and the authority", "certs list",
+     list_certificates},
+    {"init", "Make an authority and the certificates of a server, a peer and a client",
+     "certs init", make_authority},
+    {"renew", "Replace the certificates if one of them is due", "certs renew -n",
+     renew_certificates},
+    {"rotate-ca", "Take the next of three steps to a new authority", "certs rotate-ca -n",
+     rotate_authority},
+    {"issue", "Make a key and a certificate for another person or program",
+     "certs issue backup-host --client", issue_certificate, NULL, GBE_TAKES({"NAME"})},
+    {"sign", "Make a certificate for a request", "certs sign request.pem --client", sign_request,
+     NULL, GBE_TAKES({"FILE", GBE_A_FILE})},
+    {"reset", "Remove the certificates that are made again at the next start", "certs reset -n",
+     reset_certificates},
+    {"export", "Pack what a client needs", "certs export /mnt/usb/client.tar",
+     gbe_verb_certs_export, NULL, GBE_TAKES({"FILE", GBE_A_FILE})},
     {NULL},
 };
 
-static bool
-certs(GbeCli *cli, char **arguments, GError **error)
-{
-	return gbe_verb_run_word(cli, "certs", own_options, words, arguments, error);
-}
-
 static const GbeVerb verbs[] = {
-    {"certs", "list|init|renew|rotate-ca|issue NAME|sign FILE|reset|export FILE",
-     "Make certificates for etcd, renew them, list them, pack them", 1, 2, own_options, certs,
-     "certs issue backup-host --client", .group = "Certificates",
-     .words = GBE_WORDS("list", "init", "renew", "rotate-ca", "issue", "sign", "reset", "export"),
+    {"certs", "Make certificates for etcd, renew them, list them, pack them",
+     "certs issue backup-host --client", NULL, options, .words = words, .group = "Certificates",
      .page = "greenboot-etcd-certs(8)"},
     {NULL},
 };

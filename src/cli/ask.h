@@ -26,6 +26,3 @@ void gbe_json_set_id(JsonObject *object, const char *key, guint64 id);
 JsonArray *gbe_texts_to_json(const GPtrArray *texts);
 /* Joined with commas; newly allocated; NULL where there are none. */
 char *gbe_texts_to_line(const GPtrArray *texts);
-
-/* etcd's alarms, as JSON or as a table with etcdctl's columns. Implemented in verbs/verb-endpoint.c. */
-bool gbe_cli_list_alarms(GbeCli *cli, GError **error) GBE_CHECKED;

@@ -243,8 +243,10 @@ gbe_cli_certs_reset(GbeCli *cli, bool undo, bool dry_run, const char *timeout, G
 }
 
 bool
-gbe_cli_certs_export(GbeCli *cli, const char *path, GError **error)
+gbe_verb_certs_export(GbeCli *cli, char **arguments, GError **error)
 {
+	const char *path = arguments[0];
+
 	if (!gbe_certs_export(cli->app, path, error))
 		return false;
 	gbe_cli_changed(cli, false);

@@ -13,4 +13,3 @@ bool gbe_cli_certs_list(GbeCli *cli, JsonObject *authority, GError **error) GBE_
 /* @timeout: as it was typed; NULL: timeout= of [health]. */
 bool gbe_cli_certs_reset(GbeCli *cli, bool undo, bool dry_run, const char *timeout,
 			 GError **error) GBE_CHECKED;
-bool gbe_cli_certs_export(GbeCli *cli, const char *path, GError **error) GBE_CHECKED;

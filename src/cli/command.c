@@ -23,25 +23,37 @@
 #define LIBRARY_OF_THIS GBE_PROGRAM_LIBRARY GBE_VERSION ".so"
 
 static char *arg_root, *arg_config;
-static gboolean arg_json, arg_quiet, arg_verbose, arg_help, arg_version, arg_lines;
-static char **arg_rest;
+static gboolean arg_json, arg_quiet, arg_verbose, arg_help, arg_version, arg_lines, arg_table;
+static char *nothing[] = {NULL}, **arg_rest;
 static bool arg_separated;
+static bool asked_for_help;		    /* by the verb help */
 static const GbeVerb *the_verbs, *the_verb; /* the_verb NULL: none yet */
+static const GbeVerb *the_word;		    /* what runs: the_verb, or a word in its table */
+static GString *the_words;		    /* that lead to the_word: "store pull" */
 static const GbeOptionalVerb *the_optional;
 
-static const GOptionEntry options_global[] = {
-    {"root", 0, 0, G_OPTION_ARG_FILENAME, &arg_root,
-     "Work on the system below DIR; nothing outside is touched", "DIR"},
-    {"config", 0, 0, G_OPTION_ARG_FILENAME, &arg_config, "Read FILE and no other", "FILE"},
-    {"json", 0, 0, G_OPTION_ARG_NONE, &arg_json, "JSON for programs", NULL},
-    {"quiet", 'q', 0, G_OPTION_ARG_NONE, &arg_quiet, "Say nothing but what was asked for", NULL},
-    {"verbose", 'v', 0, G_OPTION_ARG_NONE, &arg_verbose, "Say what is done", NULL},
-    {"help", 'h', 0, G_OPTION_ARG_NONE, &arg_help, "Show help", NULL},
-    {"version", 'V', 0, G_OPTION_ARG_NONE, &arg_version, "Show the version", NULL},
-    {"lines", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &arg_lines, "Show a line for each verb",
-     NULL},
+static const GbeOption options_global[] = {
+    {"root", 0, &arg_root, "Work on the system below DIR; nothing outside is touched", "DIR",
+     GBE_A_DIRECTORY},
+    {"config", 0, &arg_config, "Read FILE and no other", "FILE", GBE_A_FILE},
+    {"json", 0, &arg_json, "JSON for programs"},
+    {"quiet", 'q', &arg_quiet, "Say nothing but what was asked for"},
+    {"verbose", 'v', &arg_verbose, "Say what is done"},
+    {"help", 'h', &arg_help, "Show help"},
+    {"version", 'V', &arg_version, "Show the version"},
+    {"lines", 0, &arg_lines}, /* help: a line for each verb */
+    {"table", 0, &arg_table}, /* help: as gbe_verb_print_table() */
     {NULL},
 };
+
+/* Of a verb. */
+static const GbeOption *
+options_of(const GbeVerb *verb)
+{
+	static const GbeOption none[] = {{NULL}};
+
+	return verb->options != NULL ? verb->options : none;
+}
 
 static const GOptionEntry options_rest[] = {
     {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &arg_rest, NULL, NULL},
@@ -70,7 +82,7 @@ has_path(const char *text)
 
 /* The hint is the part of a message after its last semicolon; without one, the hint is the verb's help. */
 static void
-take_apart(const GbeVerb *verb, const GError *error, char **ret_message, char **ret_hint)
+take_apart(const GError *error, char **ret_message, char **ret_hint)
 {
 	bool usage = g_error_matches(error, GBE_ERROR, GBE_ERROR_USAGE);
 	const char *next = usage ? NULL : g_strrstr(error->message, NEXT);
@@ -80,24 +92,24 @@ take_apart(const GbeVerb *verb, const GError *error, char **ret_message, char **
 	if (next != NULL)
 		*ret_hint = g_strdup(next + strlen(NEXT));
 	else if (usage || g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		*ret_hint =
-		    g_strdup_printf("see `greenboot-etcd %s%s--help`",
-				    verb != NULL ? verb->name : "", verb != NULL ? " " : "");
+		*ret_hint = g_strdup_printf("see `greenboot-etcd %s%s--help`",
+					    the_words != NULL ? the_words->str : "",
+					    the_words != NULL ? " " : "");
 	else if (g_error_matches(error, GBE_ERROR, GBE_ERROR_INVALID_CONFIG))
 		*ret_hint = g_strdup("see greenboot-etcd.conf(5)");
 }
 
 /* Prints the sentence to stderr, and with @json an object with the same to stdout, unless the verb printed JSON already.
  * The sentence ends with the next step: a usage error with the command whose help says more. Below @root (NULL: none)
- * it says so where it has a path. @verb NULL: the error came before the verb. */
+ * it says so where it has a path. */
 static void
-report_failure(const GbeVerb *verb, bool json, const char *root, const GError *error)
+report_failure(bool json, const char *root, const GError *error)
 {
 	g_autoptr(JsonObject) object = NULL;
 	JsonObject *inner;
 	g_autofree char *message = NULL, *hint = NULL, *sentence = NULL;
 
-	take_apart(verb, error, &message, &hint);
+	take_apart(error, &message, &hint);
 	if (root != NULL && has_path(message) && strstr(message, root) == NULL) {
 		g_autofree char *above = g_steal_pointer(&message);
 
@@ -209,21 +221,34 @@ print_line(const char *left, const char *right)
 		gbe_print("  %s%*s%s\n", left, (int)(COLUMN - width), "", right);
 }
 
+/* Those that go with @words of the verb; with "" the words that take an option are shown. */
 static void
-print_options(const GOptionEntry *options)
+print_options(const GbeOption *options, const char *words, bool shows_words)
 {
-	for (const GOptionEntry *option = options; option->long_name != NULL; option++) {
-		g_autofree char *left = NULL;
+	for (const GbeOption *option = options; option->name != NULL; option++) {
+		const char *description = option->description;
+		g_autofree char *left = NULL, *right = NULL;
 
-		if (*option->long_name == '\0' || (option->flags & G_OPTION_FLAG_HIDDEN) != 0)
+		if (description == NULL || !gbe_option_goes_with(option, words))
 			continue;
-		left =
-		    g_strdup_printf("%s%.1s%s--%s%s%s", option->short_name != 0 ? "-" : "",
-				    &option->short_name, option->short_name != 0 ? ", " : "    ",
-				    option->long_name, option->arg_description != NULL ? "=" : "",
-				    option->arg_description != NULL ? option->arg_description : "");
-		print_line(left, option->description);
+		left = g_strdup_printf("%s%.1s%s--%s%s%s", option->letter != 0 ? "-" : "",
+				       &option->letter, option->letter != 0 ? ", " : "    ",
+				       option->name, option->shown != NULL ? "=" : "",
+				       option->shown != NULL ? option->shown : "");
+		if (shows_words && option->words != NULL)
+			right = g_strdup_printf("%s: %c%s", option->words,
+						g_ascii_tolower(description[0]), description + 1);
+		print_line(left, right != NULL ? right : description);
 	}
+}
+
+static void
+print_entry(const char *words, const GbeVerb *verb)
+{
+	g_autofree char *usage = gbe_verb_usage(verb);
+	g_autofree char *left = g_strconcat(words, *usage != '\0' ? " " : "", usage, NULL);
+
+	print_line(left, verb->summary);
 }
 
 static void
@@ -232,21 +257,17 @@ print_verbs(const GbeVerb *verbs)
 	bool others = false;
 
 	for (const GbeVerb *verb = verbs; verb->name != NULL; verb++) {
-		g_autofree char *left = NULL;
-
 		if (verb->alias != NULL ||
 		    (verb->optional && gbe_program_find(verb->name, NULL) == GBE_YES))
 			continue;
 		/* help and version end the list of the command, which alone has them. */
-		if (verb->run == NULL && !others) {
+		if (verb->run == NULL && verb->words == NULL && !others) {
 			print_programs();
 			others = true;
 		}
 		if (verb->group != NULL || verb == verbs)
 			gbe_print("\n%s:\n", verb->group != NULL ? verb->group : "Verbs");
-		left = g_strconcat(verb->name, verb->arguments != NULL ? " " : "", verb->arguments,
-				   NULL);
-		print_line(left, verb->summary);
+		print_entry(verb->name, verb);
 	}
 }
 
@@ -257,39 +278,52 @@ print_help(const GbeVerb *verbs)
 		  "Backs up and restores etcd's data together with ostree deployments.\n");
 	print_verbs(verbs);
 	gbe_print("\nOptions, before or after the verb:\n");
-	print_options(options_global);
+	print_options(options_global, "", false);
 	gbe_print("\n`greenboot-etcd VERB --help` shows a verb's own options and an example.\n"
 		  "For more details see greenboot-etcd(8).\n");
 }
 
-static void
-print_help_of(const GbeVerb *verb)
+/* The words after the verb, "requests delete". */
+static const char *
+words_of_verb(void)
 {
-	gbe_print("Usage: greenboot-etcd [OPTION...] %s%s%s\n\n%s.\n", verb->name,
-		  verb->arguments != NULL ? " " : "",
-		  verb->arguments != NULL ? verb->arguments : "", verb->summary);
-	if (verb->options != NULL) {
+	const char *words = the_words->str + strlen(the_verb->name);
+
+	return *words == ' ' ? words + 1 : words;
+}
+
+static void
+print_help_of_word(void)
+{
+	g_autofree char *usage = gbe_verb_usage(the_word);
+
+	gbe_print("Usage: greenboot-etcd [OPTION...] %s%s%s\n\n%s.\n", the_words->str,
+		  *usage != '\0' ? " " : "", usage, the_word->summary);
+	if (the_word->words != NULL)
+		gbe_print("\nSubcommands:\n");
+	for (const GbeVerb *word = the_word->words; word != NULL && word->name != NULL; word++)
+		print_entry(word->name, word);
+	if (the_verb->options != NULL) {
 		gbe_print("\nOptions:\n");
-		print_options(verb->options);
+		print_options(the_verb->options, words_of_verb(), the_word->words != NULL);
 	}
 	gbe_print("\nOptions of every verb:\n");
-	print_options(options_global);
-	gbe_print("\nExample:\n  greenboot-etcd %s\n\nFor more details see %s.\n", verb->example,
-		  verb->page != NULL ? verb->page : "greenboot-etcd(8)");
+	print_options(options_global, "", false);
+	gbe_print("\nExample:\n  greenboot-etcd %s\n\nFor more details see %s.\n",
+		  the_word->example, the_verb->page != NULL ? the_verb->page : "greenboot-etcd(8)");
 }
 
 /* ---- the command line ---- */
 
 /* The names of @options, as they are typed. */
 static void
-add_options(GPtrArray *names, const GOptionEntry *options)
+add_names(GPtrArray *names, const GbeOption *options)
 {
-	for (const GOptionEntry *option = options; option != NULL && option->long_name != NULL;
-	     option++)
-		g_ptr_array_add(names, g_strconcat("--", option->long_name, NULL));
+	for (const GbeOption *option = options; option->name != NULL; option++)
+		g_ptr_array_add(names, g_strconcat("--", option->name, NULL));
 }
 
-/* Replaces GLib's message about an option that there is not. */
+/* Replaces GLib's message about an unknown option. */
 static bool
 no_such_option(const char *option, const GbeVerb *verb, GError **error)
 {
@@ -297,14 +331,32 @@ no_such_option(const char *option, const GbeVerb *verb, GError **error)
 	g_autofree char *name = g_strndup(option, strcspn(option, "="));
 	g_autofree char *nearest = NULL;
 
-	add_options(names, options_global);
+	add_names(names, options_global);
 	if (verb != NULL)
-		add_options(names, verb->options);
+		add_names(names, options_of(verb));
 	g_ptr_array_add(names, NULL);
 	nearest = gbe_verb_nearest(name, (const char *const *)names->pdata);
 	return gbe_throw(error, GBE_ERROR_USAGE, "no such option%s%s: %s%s",
 			 verb != NULL ? " of " : " before a verb", verb != NULL ? verb->name : "",
 			 name, nearest);
+}
+
+static void
+add_entries(GOptionContext *context, const GbeOption *options)
+{
+	g_autoptr(GArray) entries = g_array_new(true, true, sizeof(GOptionEntry));
+
+	for (const GbeOption *option = options; option->name != NULL; option++) {
+		GOptionEntry entry = {.long_name = option->name,
+				      .short_name = option->letter,
+				      .arg = option->type,
+				      .arg_data = option->data};
+
+		if (option->shown != NULL && option->type == G_OPTION_ARG_NONE)
+			entry.arg = G_OPTION_ARG_FILENAME;
+		g_array_append_val(entries, entry);
+	}
+	g_option_context_add_main_entries(context, (GOptionEntry *)(gpointer)entries->data, NULL);
 }
 
 /* Parses the options in front of the verb. The parser stops at the first argument that is no option. */
@@ -317,10 +369,9 @@ parse(char ***args, const GbeVerb *verb, GError **error)
 
 	g_option_context_set_help_enabled(context, false);
 	g_option_context_set_strict_posix(context, verb == NULL);
-	g_option_context_add_main_entries(context, options_global, NULL);
+	add_entries(context, options_global);
 	if (verb != NULL) {
-		if (verb->options != NULL)
-			g_option_context_add_main_entries(context, verb->options, NULL);
+		add_entries(context, options_of(verb));
 		g_option_context_add_main_entries(context, options_rest, NULL);
 	}
 	if (g_option_context_parse_strv(context, args, &local))
@@ -340,8 +391,10 @@ find_verb(const char *word, const GbeVerb **ret_verb, GError **error)
 	if (word == NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE, "no verb");
 	*ret_verb = gbe_verb_find(the_verbs, word);
-	if (*ret_verb != NULL)
+	if (*ret_verb != NULL) {
+		the_words = g_string_new((*ret_verb)->name);
 		return true;
+	}
 	for (const GbeVerb *verb = the_verbs; verb->name != NULL; verb++)
 		g_ptr_array_add(names, (gpointer)verb->name);
 	for (const GbeOptionalVerb *other = the_optional; other != NULL && other->verb != NULL;
@@ -359,36 +412,86 @@ find_verb(const char *word, const GbeVerb **ret_verb, GError **error)
 }
 
 static bool
-check_word(const GbeVerb *verb, GError **error)
+no_such_word(const char *word, GError **error)
 {
-	g_autofree char *all = NULL, *nearest = NULL, *shown = NULL;
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	g_autofree char *all = NULL, *nearest = NULL, *shown = g_strescape(word, NULL);
 
-	if (verb->words == NULL || arg_rest == NULL || g_strv_contains(verb->words, arg_rest[0]))
-		return true;
-	all = g_strjoinv(" or ", (char **)(gpointer)verb->words);
-	nearest = gbe_verb_nearest(arg_rest[0], verb->words);
-	shown = g_strescape(arg_rest[0], NULL);
-	return gbe_throw(
-	    error, GBE_ERROR_USAGE, "%s takes %s, not \"%s\"%s%s%s%s", verb->name, all, shown,
-	    nearest, verb->optional ? "; more is in the package greenboot-etcd-" : "",
-	    verb->optional ? verb->name : "", verb->optional ? ", which is not installed" : "");
+	for (const GbeVerb *known = the_word->words; known->name != NULL; known++)
+		g_ptr_array_add(names, (gpointer)known->name);
+	g_ptr_array_add(names, NULL);
+	all = g_strjoinv(" or ", (char **)names->pdata);
+	nearest = gbe_verb_nearest(word, (const char *const *)names->pdata);
+	return gbe_throw(error, GBE_ERROR_USAGE, "%s takes %s, not \"%s\"%s%s%s%s", the_words->str,
+			 all, shown, nearest,
+			 the_word->optional ? "; more is in the package greenboot-etcd-" : "",
+			 the_word->optional ? the_word->name : "",
+			 the_word->optional ? ", which is not installed" : "");
+}
+
+/* Follows the words after the verb to what runs. --help shows as much as it finds. */
+static bool
+find_word(GError **error)
+{
+	the_word = the_verb;
+	while (the_word->words != NULL && arg_rest[0] != NULL && !arg_version) {
+		const GbeVerb *word = gbe_verb_find(the_word->words, arg_rest[0]);
+
+		if (word == NULL && arg_help && !asked_for_help)
+			return true;
+		if (word == NULL)
+			return no_such_word(arg_rest[0], error);
+		the_word = word;
+		g_string_append_printf(the_words, " %s", word->name);
+		arg_rest++;
+	}
+	return true;
 }
 
 static bool
-check_count(const GbeVerb *verb, GError **error)
+check_count(GError **error)
 {
-	guint count = arg_rest != NULL ? g_strv_length(arg_rest) : 0;
-	g_autofree char *extra = NULL;
+	g_autofree char *extra = NULL, *usage = gbe_verb_usage(the_word);
+	guint count = g_strv_length(arg_rest), min = 0, max = 0;
 
-	if (count < verb->min)
-		return gbe_throw(error, GBE_ERROR_USAGE, "%s needs its argument, %s", verb->name,
-				 verb->arguments);
-	if (count <= verb->max)
+	for (guint i = 0; i < G_N_ELEMENTS(the_word->arguments); i++) {
+		const GbeArgument *argument = &the_word->arguments[i];
+
+		if (argument->shown == NULL)
+			break;
+		if (!argument->optional && argument->shown[0] != '[')
+			min = i + 1;
+		max = strstr(argument->shown, "...") != NULL ? G_MAXUINT : i + 1;
+	}
+	if (count < min || the_word->words != NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s needs its argument, %s",
+				 the_words->str, usage);
+	if (count <= max)
 		return true;
-	extra = g_strescape(arg_rest[verb->max], NULL);
-	return gbe_throw(error, GBE_ERROR_USAGE, "%s takes no %s%s: \"%s\" is too much", verb->name,
-			 verb->max == 0 ? "argument" : "more than ",
-			 verb->max == 0 ? "" : verb->arguments, extra);
+	extra = g_strescape(arg_rest[max], NULL);
+	return gbe_throw(error, GBE_ERROR_USAGE, "%s takes no %s%s: \"%s\" is too much",
+			 the_words->str, max == 0 ? "argument" : "more than ",
+			 max == 0 ? "" : usage, extra);
+}
+
+/* Of the options of the verb, only those of its word may be given. */
+static bool
+check_options(GError **error)
+{
+	const char *words = words_of_verb();
+	g_autoptr(GHashTable) taken = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (const GbeOption *option = options_of(the_verb); option->name != NULL; option++)
+		if (gbe_option_goes_with(option, words))
+			g_hash_table_add(taken, (gpointer)option->name);
+	for (const GbeOption *option = options_of(the_verb); option->name != NULL; option++)
+		if (!g_hash_table_contains(taken, option->name) &&
+		    (option->shown != NULL ? *(gpointer *)option->data != NULL
+					   : *(gboolean *)option->data))
+			return gbe_throw(error, GBE_ERROR_USAGE,
+					 "--%s does not go with %s, but with %s %s", option->name,
+					 the_words->str, the_verb->name, option->words);
+	return true;
 }
 
 /* Turns an error about a missing root or configuration file into a usage error: the argument was wrong. */
@@ -400,27 +503,32 @@ as_usage(GError **error)
 
 /* Completes the names of backups that a person shortened. */
 static bool
-complete_names(GbeCli *cli, const GbeVerb *verb, GError **error)
+complete_names(GbeCli *cli, GError **error)
 {
-	char **first, *behind = NULL;
+	char **first = arg_rest, *after = NULL;
+	guint i = 0;
 	bool ok;
 
-	if (verb->backup == 0 || arg_rest == NULL || g_strv_length(arg_rest) < verb->backup)
+	while (i < G_N_ELEMENTS(the_word->arguments) &&
+	       (the_word->arguments[i].offered == NULL ||
+		!g_str_has_prefix(the_word->arguments[i].offered, GBE_A_BACKUP)))
+		i++;
+	if (i >= MIN(G_N_ELEMENTS(the_word->arguments), g_strv_length(arg_rest)))
 		return true;
-	first = arg_rest + verb->backup - 1;
-	if (verb->max < G_MAXUINT)
-		behind = g_steal_pointer(first + 1);
+	first += i;
+	if (strstr(the_word->arguments[i].shown, "...") == NULL)
+		after = g_steal_pointer(first + 1);
 	ok = gbe_cli_resolve_names(cli, first, error);
-	if (behind != NULL)
-		first[1] = behind;
+	if (after != NULL)
+		first[1] = after;
 	return ok;
 }
 
 static bool
-run(const GbeVerb *verb, GbeExitStatus *ret_status, GError **error)
+run(GbeExitStatus *ret_status, GError **error)
 {
-	static char *none[] = {NULL};
-	GbeCli cli = {.json = arg_json,
+	GbeCli cli = {.words = words_of_verb(),
+		      .json = arg_json,
 		      .quiet = arg_quiet,
 		      .verbose = arg_verbose,
 		      .separated = arg_separated};
@@ -432,13 +540,14 @@ run(const GbeVerb *verb, GbeExitStatus *ret_status, GError **error)
 	app->config_file = g_strdup(arg_config);
 	/* A verb prints its own messages; events go to the journal. */
 	gbe_events_init("cli", app->below_root, !arg_verbose, arg_verbose ? 1 : 0);
-	if (!verb->own_config && !gbe_configuration_load(app, false, error))
+	if (!the_verb->own_config && !gbe_configuration_load(app, false, error))
 		return as_usage(error);
 	for (guint i = 0; i < app->config->warnings->len && !arg_quiet; i++)
 		gbe_cli_say(app->config->warnings->pdata[i]);
 	cli.app = app;
-	if (!complete_names(&cli, verb, error) ||
-	    !verb->run(&cli, arg_rest != NULL ? arg_rest : none, error))
+	if (the_word != the_verb && the_verb->run != NULL && !the_verb->run(&cli, arg_rest, error))
+		return false;
+	if (!complete_names(&cli, error) || !the_word->run(&cli, arg_rest, error))
 		return false;
 	*ret_status = cli.status;
 	if (!cli.changed)
@@ -467,14 +576,9 @@ words_to_options(char ***args, GError **error)
 	arg_version = arg_version || g_strcmp0(word, "version") == 0;
 	if (g_strcmp0(word, "help") != 0)
 		return true;
-	arg_help = true;
+	arg_help = asked_for_help = true;
 	drop_first(*args);
-	if (!parse(args, NULL, error))
-		return false;
-	if ((*args)[1] != NULL && (*args)[2] != NULL && (*args)[2][0] != '-')
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "help takes no more than [VERB]: \"%s\" is too much", (*args)[2]);
-	return true;
+	return parse(args, NULL, error);
 }
 
 static bool
@@ -504,21 +608,29 @@ start(char ***args, char **argv, GbeExitStatus *ret_status, GError **error)
 		if (!parse(&rest, the_verb, error))
 			return false;
 	}
-	if (arg_help || arg_version) {
-		if (!arg_help && the_verb != NULL && !check_count(the_verb, error))
-			return false;
-		if (arg_version)
-			gbe_print("greenboot-etcd %s\n", GBE_VERSION);
-		else if (arg_lines)
-			print_verbs(the_verbs);
-		else if (the_verb == NULL)
-			print_help(the_verbs);
-		else
-			print_help_of(the_verb);
-		return gbe_print_done(error);
-	}
-	return check_word(the_verb, error) && check_count(the_verb, error) &&
-	       run(the_verb, ret_status, error);
+	if (arg_rest == NULL)
+		arg_rest = nothing;
+	if (the_verb != NULL && !find_word(error))
+		return false;
+	if (!arg_help && !arg_version)
+		return check_count(error) && check_options(error) && run(ret_status, error);
+	if (asked_for_help && arg_rest[0] != NULL && arg_rest[0][0] != '-')
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "help takes no more than [VERB [WORD...]]: \"%s\" is too much",
+				 arg_rest[0]);
+	if (!arg_help && the_verb != NULL && the_verb->words == NULL && !check_count(error))
+		return false;
+	if (arg_version)
+		gbe_print("greenboot-etcd %s\n", GBE_VERSION);
+	else if (arg_lines)
+		print_verbs(the_verbs);
+	else if (arg_table)
+		gbe_verb_print_table(the_verbs, options_global, the_optional == NULL ? "+" : "");
+	else if (the_verb == NULL)
+		print_help(the_verbs);
+	else
+		print_help_of_word();
+	return gbe_print_done(error);
 }
 
 /* An error may come before the option is parsed. Options after a verb that passes them on are not this program's. */
@@ -545,6 +657,6 @@ gbe_cli_main(const GbeVerb *verbs, const GbeOptionalVerb *optional, int argc, ch
 	if (start(&args, argv, &status, &error))
 		return (int)status;
 	/* Until the verb is known, nothing below the root was looked at. */
-	report_failure(the_verb, wants_json(argv), the_verb != NULL ? arg_root : NULL, error);
+	report_failure(wants_json(argv), the_verb != NULL ? arg_root : NULL, error);
 	return (int)gbe_exit_status_of(error);
 }

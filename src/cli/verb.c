@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/verb.h"
 
+#include "cli/print.h"
 #include "core/words.h"
 
 #include <signal.h>
@@ -38,44 +39,112 @@ gbe_verb_duration(const char *option, const char *text, guint64 most, guint64 *s
 	return true;
 }
 
-static bool
-is_given(const GOptionEntry *option)
+char *
+gbe_verb_usage(const GbeVerb *verb)
 {
-	return option->arg == G_OPTION_ARG_NONE ? *(gboolean *)option->arg_data
-						: *(gpointer *)option->arg_data != NULL;
-}
+	g_autoptr(GString) usage = g_string_new(NULL);
+	g_autofree char *shared = NULL;
+	bool same = true;
 
-bool
-gbe_verb_check_options(const GOptionEntry *options, const char *verb, const char *word,
-		       const char *allowed, GError **error)
-{
-	for (const GOptionEntry *option = options; option->long_name != NULL; option++) {
-		g_autofree char *name = g_strconcat(" ", option->long_name, " ", NULL);
+	for (guint i = 0; i < G_N_ELEMENTS(verb->arguments) && verb->arguments[i].shown != NULL;
+	     i++)
+		g_string_append_printf(usage, "%s%s", i > 0 ? " " : "", verb->arguments[i].shown);
+	if (verb->words == NULL)
+		return g_strdup(usage->str);
+	/* The arguments that all words have are shown once: "save|status FILE". */
+	shared = gbe_verb_usage(verb->words);
+	for (const GbeVerb *word = verb->words; word->name != NULL; word++) {
+		g_autofree char *own = gbe_verb_usage(word);
 
-		if (is_given(option) && strstr(allowed, name) == NULL)
-			return gbe_throw(error, GBE_ERROR_USAGE, "--%s does not go with %s %s",
-					 option->long_name, verb, word);
+		same = same && g_str_equal(own, shared);
 	}
-	return true;
+	for (const GbeVerb *word = verb->words; word->name != NULL; word++) {
+		g_autofree char *own = gbe_verb_usage(word);
+
+		g_string_append_printf(usage, "%s%s", word != verb->words ? "|" : "", word->name);
+		if (!same && *own != '\0')
+			g_string_append_printf(usage, word->words != NULL ? " (%s)" : " %s", own);
+	}
+	if (same && *shared != '\0')
+		g_string_append_printf(usage, " %s", shared);
+	return g_strdup(usage->str);
+}
+
+/* Is @word the beginning of @words? */
+static bool
+begins_with(const char *words, const char *word)
+{
+	gsize length = strlen(word);
+
+	return strncmp(words, word, length) == 0 && (words[length] == ' ' || words[length] == '\0');
 }
 
 bool
-gbe_verb_run_word(GbeCli *cli, const char *verb, const GOptionEntry *options, const GbeWord *words,
-		  char **arguments, GError **error)
+gbe_option_goes_with(const GbeOption *option, const char *words)
 {
-	const GbeWord *word = words;
+	g_auto(GStrv) all = g_strsplit(option->words != NULL ? option->words : words, ", ", -1);
+	bool goes = *words == '\0';
 
-	while (!g_str_equal(word->name, arguments[0]))
-		word++;
-	if (word->argument != NULL && arguments[1] == NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE, "%s %s needs its argument, %s", verb,
-				 word->name, word->argument);
-	if (word->argument == NULL && arguments[1] != NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "%s %s takes no argument: \"%s\" is too much", verb, word->name,
-				 arguments[1]);
-	return gbe_verb_check_options(options, verb, word->name, word->options, error) &&
-	       word->run(cli, arguments[1], error);
+	for (guint i = 0; all[i] != NULL; i++)
+		goes = goes || begins_with(words, all[i]) || begins_with(all[i], words);
+	return goes;
+}
+
+/* ---- the table for the completions ---- */
+
+static void
+print_option(const GbeOption *option)
+{
+	const char *sign = option->shown != NULL ? "=" : "";
+	const char *offered = option->offered != NULL ? option->offered : "";
+
+	if (option->description == NULL)
+		return;
+	gbe_print(" --%s%s%s", option->name, sign, offered);
+	if (option->letter != 0)
+		gbe_print(" -%c%s%s", option->letter, sign, offered);
+}
+
+/* @verb is what @words of the verb lead to, which has @options. */
+static void
+print_row(const char *key, const char *words, const GbeVerb *verb, const GbeOption *options)
+{
+	gbe_print("%s%s%s|", key, *words != '\0' ? " " : "", words);
+	for (const GbeVerb *word = verb->words; word != NULL && word->name != NULL; word++)
+		gbe_print(" %s", word->name);
+	for (guint i = 0; i < G_N_ELEMENTS(verb->arguments) && verb->arguments[i].shown != NULL;
+	     i++) {
+		const GbeArgument *argument = &verb->arguments[i];
+
+		gbe_print(" :%s%s", argument->offered != NULL ? argument->offered : "",
+			  strstr(argument->shown, "...") != NULL ? " ..." : "");
+	}
+	for (const GbeOption *option = options; option != NULL && option->name != NULL; option++)
+		if (gbe_option_goes_with(option, words))
+			print_option(option);
+	gbe_print("\n");
+	for (const GbeVerb *word = verb->words; word != NULL && word->name != NULL; word++) {
+		g_autofree char *longer =
+		    g_strconcat(words, *words != '\0' ? " " : "", word->name, NULL);
+
+		print_row(key, longer, word, options);
+	}
+}
+
+void
+gbe_verb_print_table(const GbeVerb *verbs, const GbeOption *global, const char *mark)
+{
+	static const GbeVerb none;
+
+	print_row("-", "", &none, global);
+	for (const GbeVerb *verb = verbs; verb->name != NULL; verb++) {
+		g_autofree char *key = g_strconcat(mark, verb->name, NULL);
+		const GbeVerb *meant = gbe_verb_find(verbs, verb->name);
+
+		if (verb->alias == NULL)
+			gbe_print("| %s\n", key);
+		print_row(key, "", meant, meant->options);
+	}
 }
 
 void

@@ -10,31 +10,66 @@
 #include <json-glib/json-glib.h>
 
 typedef struct {
-	GbeApp *app; /* the configuration is loaded, unless the verb says otherwise */
+	GbeApp *app;	   /* the configuration is loaded, unless the verb says otherwise */
+	const char *words; /* that follow the verb, and led to what runs: "requests delete" */
 	bool json, quiet, verbose;
 	bool separated;	      /* a "--" is among the arguments */
 	GbeExitStatus status; /* the exit status of a verb that succeeded */
 	bool changed;	      /* set by gbe_cli_changed() */
 } GbeCli;
 
+/* @arguments: those after the words, NULL-terminated. */
+typedef bool GbeVerbRun(GbeCli *cli, char **arguments, GError **error);
+
+/* A shell offers these for an argument or for the value of an option, or words; with commas between them. Of an
+ * argument, GBE_A_BACKUP comes first, and then a person may shorten the name (core/backup-name.h). */
+#define GBE_A_BACKUP "@backup"
+#define GBE_A_FILE "@file"
+#define GBE_A_DIRECTORY "@directory"
+#define GBE_A_COMMAND "@command"
+#define GBE_A_UNIT "@unit"
+
+/* @data: a gboolean; with @shown a char *, or a value of @type. @description NULL: the help leaves the option out.
+ * @shown: the value in the help; NULL: the option takes none. @offered NULL: nothing. @words: of the verb, those that
+ * take the option, with ", " between them; NULL: all. @type 0: the name of a file, as it was typed. */
 typedef struct {
 	const char *name;
-	const char *arguments; /* for the usage line; NULL: none */
-	const char *summary;
-	guint min, max; /* number of arguments */
-	const GOptionEntry *options;
-	/* @arguments: NULL-terminated. */
-	bool (*run)(GbeCli *cli, char **arguments, GError **error); /* NULL: help and version */
-	const char *example;					    /* behind "greenboot-etcd " */
+	char letter; /* 0: none */
+	gpointer data;
+	const char *description, *shown, *offered, *words;
+	GOptionArg type;
+} GbeOption;
+
+/* The option of all verbs that change something. @flag: a gboolean. */
+#define GBE_DRY_RUN(flag) "dry-run", 'n', &(flag), "Change nothing, say what would be done"
+
+/* @shown: in the usage. An argument that begins with "[" may be missing, as well as an @optional one; "..." may be
+ * repeated. */
+typedef struct {
+	const char *shown, *offered;
+	bool optional;
+} GbeArgument;
+
+#define GBE_TAKES(...)                                                                             \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+
+/* A verb, or a word that a verb takes as its first argument. A table ends with a NULL name. */
+typedef struct GbeVerb {
+	const char *name, *summary, *example; /* the example lacks "greenboot-etcd " */
+	/* NULL: help and version. A verb with words may have one for their common part, which runs before theirs. */
+	GbeVerbRun *run;
+	const GbeOption *options; /* of a verb, with those of its words; end with a NULL name */
+	GbeArgument arguments[2]; /* of GBE_TAKES() */
+	const struct GbeVerb *words;
+	/* The rest is of verbs alone. */
 	const char *group; /* the heading of the help before this verb; NULL: the same group */
-	const char *const *words; /* the first argument is one of them; NULL: anything */
-	guint backup;		  /* the 1st, 2nd argument names a backup, as do all behind it
-				    * where there can be more; 0: none */
-	bool own_config;	  /* the verb loads the configuration itself */
-	bool passes_on;		  /* everything behind it, options too, is for another program */
-	bool optional; /* an optional program of this name is started instead, if it is installed */
 	const char *page;  /* the man page, with its section; NULL: greenboot-etcd(8) */
 	const char *alias; /* of this verb: not shown */
+	bool own_config;   /* the verb loads the configuration itself */
+	bool passes_on;	   /* all arguments and options after it are for another program */
+	bool optional;	   /* a program of this name runs instead, if it is installed */
 } GbeVerb;
 
 /* A verb of an optional program, which lies beside this library as greenboot-etcd-VERB. The package of that name has
@@ -56,8 +91,18 @@ JsonObject *gbe_cli_config_json(const GbeConfig *config);
 JsonObject *gbe_cli_health_json(const GbeHealthLook *look);
 JsonObject *gbe_cli_preflight_json(const GPtrArray *findings);
 
-/* Resolves aliases. NULL: no such verb. */
+/* In a table of verbs or of words. Resolves aliases. NULL: not found. */
 const GbeVerb *gbe_verb_find(const GbeVerb *verbs, const char *name);
+
+/* The arguments or words as the usage shows them, "list|pull NAME FILE"; newly allocated. */
+char *gbe_verb_usage(const GbeVerb *verb);
+
+/* Does @option go with @words of its verb, "requests delete", or with one that begins so? "" is the verb itself. */
+bool gbe_option_goes_with(const GbeOption *option, const char *words);
+
+/* Prints what the completions need (data/completion/generate): "KEY|TOKEN...", a line for each verb and word, and "-"
+ * for @global. An optional program's keys begin with @mark. */
+void gbe_verb_print_table(const GbeVerb *verbs, const GbeOption *global, const char *mark);
 
 /* " (did you mean X?)", or "" where none of @words (NULL-terminated) is near @word. Newly allocated. */
 char *gbe_verb_nearest(const char *word, const char *const *words);
@@ -71,55 +116,15 @@ void gbe_cli_changed(GbeCli *cli, bool dry_run);
 bool gbe_verb_duration(const char *option, const char *text, guint64 most, guint64 *seconds,
 		       GError **error) GBE_CHECKED;
 
-/* Of all options of the verb @verb, only those in @allowed (each with a blank on both sides) go with its word @word.
- * GBE_ERROR_USAGE names the first other one that was given. */
-bool gbe_verb_check_options(const GOptionEntry *options, const char *verb, const char *word,
-			    const char *allowed, GError **error) GBE_CHECKED;
+GbeVerbRun gbe_verb_status, gbe_verb_list, gbe_verb_show, gbe_verb_backup, gbe_verb_restore,
+    gbe_verb_undo, gbe_verb_mark, gbe_verb_explain, gbe_verb_log, gbe_verb_prune, gbe_verb_pin,
+    gbe_verb_unpin, gbe_verb_delete, gbe_verb_config, gbe_verb_verify, gbe_verb_health,
+    gbe_verb_preflight, gbe_verb_rehearse, gbe_verb_snapshot_save, gbe_verb_snapshot_status,
+    gbe_verb_etcdctl, gbe_verb_diagnose, gbe_verb_export, gbe_verb_import, gbe_verb_run,
+    gbe_verb_defrag, gbe_verb_alarm_list, gbe_verb_alarm_clear, gbe_verb_certs_list,
+    gbe_verb_certs_reset, gbe_verb_certs_export, gbe_verb_endpoint;
 
-/* A word that a verb takes as its first argument. */
-typedef struct {
-	const char *name, *argument; /* NULL: takes none */
-	bool (*run)(GbeCli *cli, const char *argument, GError **error);
-	const char *options; /* of this word: each with a blank on both sides */
-} GbeWord;
-
-/* Runs the word @arguments[0] of @words, which ends with a NULL name, if the argument behind it and the options fit. */
-bool gbe_verb_run_word(GbeCli *cli, const char *verb, const GOptionEntry *options,
-		       const GbeWord *words, char **arguments, GError **error) GBE_CHECKED;
-
-#define GBE_WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define GBE_VERB(name) bool gbe_verb_##name(GbeCli *cli, char **arguments, GError **error)
-
-GBE_VERB(status);
-GBE_VERB(list);
-GBE_VERB(show);
-GBE_VERB(backup);
-GBE_VERB(restore);
-GBE_VERB(undo);
-GBE_VERB(mark);
-GBE_VERB(explain);
-GBE_VERB(log);
-GBE_VERB(prune);
-GBE_VERB(pin);
-GBE_VERB(unpin);
-GBE_VERB(delete);
-GBE_VERB(config);
-GBE_VERB(verify);
-GBE_VERB(health);
-GBE_VERB(preflight);
-GBE_VERB(rehearse);
-GBE_VERB(snapshot);
-GBE_VERB(etcdctl);
-GBE_VERB(diagnose);
-GBE_VERB(export);
-GBE_VERB(import);
-GBE_VERB(run);
-GBE_VERB(defrag);
-GBE_VERB(alarm);
-GBE_VERB(certs);
-GBE_VERB(endpoint);
-
-extern const GOptionEntry gbe_options_status[], gbe_options_list[], gbe_options_backup[],
+extern const GbeOption gbe_options_status[], gbe_options_list[], gbe_options_backup[],
     gbe_options_restore[], gbe_options_undo[], gbe_options_mark[], gbe_options_explain[],
     gbe_options_change[], gbe_options_delete[], gbe_options_config[], gbe_options_verify[],
     gbe_options_health[], gbe_options_snapshot[], gbe_options_diagnose[], gbe_options_export[],

@@ -24,53 +24,48 @@ static char *arg_wait, *arg_name, *arg_peer_url, *arg_client_url, *arg_token, *a
     *arg_from;
 static char **arg_data;
 
-static const GOptionEntry own_options[] = {
-    {"name", 0, 0, G_OPTION_ARG_FILENAME, &arg_name,
-     "init, join, recover: this member's name (name= of [etcd], or the machine's)", "NAME"},
-    {"peer-url", 0, 0, G_OPTION_ARG_FILENAME, &arg_peer_url,
-     "init, join, recover: the address at which the other members reach it", "URL"},
-    {"client-url", 0, 0, G_OPTION_ARG_FILENAME, &arg_client_url,
-     "init, join, recover: the address at which clients reach it", "URL"},
-    {"from", 0, 0, G_OPTION_ARG_FILENAME, &arg_from,
-     "init: the data of a backup, or of a snapshot file (a path)", "BACKUP|FILE"},
-    {"token", 0, 0, G_OPTION_ARG_FILENAME, &arg_token, "join, rejoin: the file of `cluster token`",
-     "FILE"},
-    {"data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &arg_data,
-     "recover: a copy of another member's data, several times for several", "DIRECTORY"},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "init, join, leave, rejoin, recover: how long etcd may take to be healthy, and to accept a "
-     "change (timeout= of [health])",
-     "DURATION"},
-    {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force,
-     "leave, reset, recover, rejoin: also where the quorum would go, not all members can be "
-     "asked, or this device has the update lock; "
-     "unlock: also another member's lock, or a failed one",
-     NULL},
-    {"for-update", 0, 0, G_OPTION_ARG_NONE, &arg_for_update,
-     "lock: take it for a staged update, release it for a green one, as the timer does", NULL},
-    {"if-needed", 0, 0, G_OPTION_ARG_NONE, &arg_if_needed,
-     "rejoin: where the data is damaged or gone and nothing can be lost, as the timer does; "
-     "without URL",
-     NULL},
-    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run, "change nothing, say what would be done",
-     NULL},
+static const GbeOption cluster_options[] = {
+    {"name", 0, &arg_name, "This member's name (name= of [etcd], or the machine's)", "NAME",
+     .words = "init, join, recover"},
+    {"peer-url", 0, &arg_peer_url, "The address at which the other members reach it", "URL",
+     .words = "init, join, recover"},
+    {"client-url", 0, &arg_client_url, "The address at which clients reach it", "URL",
+     .words = "init, join, recover"},
+    {"from", 0, &arg_from, "The data of a backup, or of a snapshot file (a path)", "BACKUP|FILE",
+     GBE_A_BACKUP "," GBE_A_FILE, "init"},
+    {"token", 0, &arg_token, "The file of `cluster token`", "FILE", GBE_A_FILE, "join, rejoin"},
+    {"data", 0, &arg_data, "A copy of another member's data, several times for several",
+     "DIRECTORY", GBE_A_DIRECTORY, "recover", G_OPTION_ARG_FILENAME_ARRAY},
+    {"timeout", 0, &arg_timeout,
+     "How long etcd may take to be healthy, and to accept a change (timeout= of [health])",
+     "DURATION", .words = "init, join, leave, rejoin, recover"},
+    {"force", 0, &arg_force,
+     "Also where the quorum would go, not all members can be asked, or this device has the update "
+     "lock",
+     .words = "leave, reset, recover, rejoin"},
+    {"force", 0, &arg_force, "Also another member's lock, or a failed one", .words = "unlock"},
+    {"for-update", 0, &arg_for_update,
+     "Take it for a staged update, release it for a green one, as the timer does", .words = "lock"},
+    {"if-needed", 0, &arg_if_needed,
+     "Where the data is damaged or gone and nothing can be lost, as the timer does; without URL",
+     .words = "rejoin"},
+    {GBE_DRY_RUN(arg_dry_run), .words = "init, join, rejoin, leave, reset, recover, lock, unlock"},
     {NULL},
 };
 
-static const GOptionEntry member_options[] = {
-    {"name", 0, 0, G_OPTION_ARG_FILENAME, &arg_name,
-     "add, replace: the name that the new member will have", "NAME"},
-    {"voter", 0, 0, G_OPTION_ARG_NONE, &arg_voter,
-     "add, replace: with a vote from the beginning, in place of a learner", NULL},
-    {"wait", 0, 0, G_OPTION_ARG_FILENAME, &arg_wait,
+static const GbeOption member_options[] = {
+    {"name", 0, &arg_name, "The name that the new member will have", "NAME",
+     .words = "add, replace"},
+    {"voter", 0, &arg_voter, "With a vote from the beginning, in place of a learner",
+     .words = "add, replace"},
+    {"wait", 0, &arg_wait,
      "How long etcd may take to accept the change; promote: and the learner to catch up",
-     "DURATION"},
-    {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force, "Also where the cluster would lose its quorum",
-     NULL},
-    {"no-backup", 0, 0, G_OPTION_ARG_NONE, &arg_no_backup,
-     "add, promote, remove, replace: without a copy before", NULL},
-    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run, "Change nothing, say what would be done",
-     NULL},
+     "DURATION", .words = "add, promote, remove, replace"},
+    {"force", 0, &arg_force, "Also where the cluster would lose its quorum",
+     .words = "add, promote, update, remove, replace"},
+    {"no-backup", 0, &arg_no_backup, "Without a copy before",
+     .words = "add, promote, remove, replace"},
+    {GBE_DRY_RUN(arg_dry_run), .words = "add, promote, update, remove, replace"},
     {NULL},
 };
 
@@ -265,7 +260,7 @@ print_text(const GbeCluster *cluster, JsonObject *lock, const char *why)
 }
 
 static bool
-status(GbeCli *cli, char **arguments G_GNUC_UNUSED, GError **error)
+show_cluster(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbeCluster) cluster = NULL;
 	g_autoptr(JsonObject) lock = NULL;
@@ -301,10 +296,10 @@ print_action(GbeCli *cli, const char *action, const char *said)
 }
 
 static bool
-lock(GbeCli *cli, char **arguments, GError **error)
+change_lock(GbeCli *cli, char **arguments, GError **error)
 {
 	g_auto(GbeUpdateLockResult) result = {.action = "none"};
-	bool takes = g_str_equal(arguments[0], "lock");
+	bool takes = g_str_equal(cli->words, "lock");
 	bool done;
 
 	if (arg_for_update && arg_dry_run)
@@ -351,7 +346,7 @@ options_of(const GbeCli *cli, char **arguments)
 				 .name = arg_name,
 				 .peer_url = arg_peer_url,
 				 .client_url = arg_client_url,
-				 .url = arguments[1],
+				 .url = arguments[0],
 				 .force = arg_force,
 				 .from = arg_from,
 				 .token = arg_token,
@@ -363,12 +358,18 @@ set_up(GbeCli *cli, char **arguments, GError **error)
 {
 	bool (*const set)(GbeApp * app, const GbeClusterSetup *options,
 			  GbeClusterSetupResult *ret_result, GError **error) =
-	    g_str_equal(arguments[0], "init")	? gbe_cluster_init
-	    : g_str_equal(arguments[0], "join") ? gbe_cluster_join
-						: gbe_cluster_rejoin;
+	    g_str_equal(cli->words, "init")   ? gbe_cluster_init
+	    : g_str_equal(cli->words, "join") ? gbe_cluster_join
+					      : gbe_cluster_rejoin;
 	GbeClusterSetup options = options_of(cli, arguments);
 	g_auto(GbeClusterSetupResult) result = {0};
 
+	if (arg_if_needed && (options.url != NULL || arg_dry_run || arg_force || arg_token != NULL))
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--if-needed goes with cluster rejoin, without URL, --dry-run, "
+				 "--force and --token");
+	if (set == gbe_cluster_rejoin && options.url == NULL && !arg_if_needed)
+		return gbe_throw(error, GBE_ERROR_USAGE, "cluster rejoin needs its argument, URL");
 	if (!gbe_verb_duration("--timeout", arg_timeout, WAIT_MOST, &options.timeout, error))
 		return false;
 	if (arg_if_needed) {
@@ -398,15 +399,15 @@ set_up(GbeCli *cli, char **arguments, GError **error)
 /* ---- token ---- */
 
 static bool
-token(GbeCli *cli, char **arguments, GError **error)
+write_token(GbeCli *cli, char **arguments, GError **error)
 {
-	if (!gbe_token_write(cli->app, arguments[1], error))
+	if (!gbe_token_write(cli->app, arguments[0], error))
 		return false;
 	gbe_cli_changed(cli, false);
 	if (!cli->quiet && !cli->json)
 		gbe_print("%s has the authority's key: whoever has it can issue certificates; "
 			  "remove it when all have joined\n",
-			  arguments[1]);
+			  arguments[0]);
 	return true;
 }
 
@@ -442,7 +443,7 @@ print_left(const GbeCli *cli, const GbeClusterLeft *left, bool leaves)
 static bool
 leave(GbeCli *cli, char **arguments, GError **error)
 {
-	bool leaves = g_str_equal(arguments[0], "leave");
+	bool leaves = g_str_equal(cli->words, "leave");
 	GbeClusterLeave options = {.dry_run = arg_dry_run,
 				   .force = arg_force,
 				   .timeout = cli->app->config->health.timeout};
@@ -526,45 +527,24 @@ recover(GbeCli *cli, char **arguments, GError **error)
 	return true;
 }
 
-static const struct {
-	const char *name;
-	bool takes; /* an argument */
-	bool (*run)(GbeCli *cli, char **arguments, GError **error);
-	const char *options; /* of this verb: each with a blank on both sides */
-} verbs[] = {
-    {"status", false, status, ""},
-    {"init", false, set_up, " name peer-url client-url from timeout dry-run "},
-    {"join", true, set_up, " name peer-url client-url token timeout dry-run "},
-    {"rejoin", true, set_up, " token timeout force if-needed dry-run "},
-    {"token", true, token, ""},
-    {"leave", false, leave, " timeout force dry-run "},
-    {"reset", false, leave, " force dry-run "},
-    {"recover", false, recover, " name peer-url client-url data timeout force dry-run "},
-    {"lock", false, lock, " for-update dry-run "},
-    {"unlock", false, lock, " force dry-run "},
+static const GbeVerb cluster_words[] = {
+    {"status", "Show the members, the leader and the update lock", "cluster status", show_cluster},
+    {"init", "Make this device's etcd the first member of a cluster", "cluster init", set_up},
+    {"join", "Make this device's etcd one more member of a cluster",
+     "cluster join https://192.0.2.1:2379 --token=/run/token", set_up, NULL, GBE_TAKES({"URL"})},
+    {"rejoin", "Join again, if the data is damaged or gone, or this member was removed",
+     "cluster rejoin https://192.0.2.1:2379", set_up, NULL, GBE_TAKES({"URL", .optional = true})},
+    {"token", "Write the authority of this device for other members", "cluster token /run/token",
+     write_token, NULL, GBE_TAKES({"FILE", GBE_A_FILE})},
+    {"leave", "Take this device out of its cluster", "cluster leave -n", leave},
+    {"reset", "Forget the membership of this device, without the cluster", "cluster reset -n",
+     leave},
+    {"recover", "Make a new cluster of this device alone, if the quorum is lost for good",
+     "cluster recover -n", recover},
+    {"lock", "Take the update lock of the cluster", "cluster lock", change_lock},
+    {"unlock", "Release the update lock of the cluster", "cluster unlock", change_lock},
+    {NULL},
 };
-
-static bool
-cluster(GbeCli *cli, char **arguments, GError **error)
-{
-	if (arg_if_needed &&
-	    (arguments[1] != NULL || arg_dry_run || arg_force || arg_token != NULL))
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--if-needed goes with cluster rejoin, without URL, --dry-run, "
-				 "--force and --token");
-	for (guint i = 0; i < G_N_ELEMENTS(verbs); i++) {
-		if (!g_str_equal(arguments[0], verbs[i].name))
-			continue;
-		if (!gbe_verb_check_options(own_options, "cluster", verbs[i].name, verbs[i].options,
-					    error))
-			return false;
-		if ((verbs[i].takes && !arg_if_needed) == (arguments[1] != NULL))
-			return verbs[i].run(cli, arguments, error);
-		return gbe_throw(error, GBE_ERROR_USAGE, "cluster %s %s", verbs[i].name,
-				 verbs[i].takes ? "needs its argument" : "takes no argument");
-	}
-	g_return_val_if_reached(false);
-}
 
 /* ---- member list, add, promote, update, remove, replace ---- */
 
@@ -620,7 +600,7 @@ print_members(const GbeEtcdMembers *members)
 }
 
 static bool
-list_members(GbeCli *cli, GError **error)
+list_members(GbeCli *cli, char **arguments, GError **error)
 {
 	g_auto(GbeCliQuestion) question = {0};
 	GbeEtcdMembers members = {{0}};
@@ -669,98 +649,63 @@ print_change(GbeCli *cli, const GbeMembersResult *result)
 	}
 }
 
-static const struct {
-	const char *name, *usage;
-	guint arguments; /* behind the name; at least that many where it takes addresses */
-	bool urls;	 /* the rest are addresses */
-} changes[] = {
-    {"add", "PEER-URL...", 1, true},
-    {"promote", "MEMBER", 1, false},
-    {"update", "MEMBER PEER-URL...", 2, true},
-    {"remove", "MEMBER", 1, false},
-    {"replace", "MEMBER PEER-URL...", 2, true},
-};
-
 static bool
-check_arguments(const char *verb, guint count, GError **error)
-{
-	guint i = 0;
-
-	while (!g_str_equal(changes[i].name, verb))
-		i++;
-	if (count < changes[i].arguments || (count > changes[i].arguments && !changes[i].urls))
-		return gbe_throw(error, GBE_ERROR_USAGE, "the usage is member %s %s", verb,
-				 changes[i].usage);
-	if ((arg_name != NULL || arg_voter) && !g_str_equal(verb, "add") &&
-	    !g_str_equal(verb, "replace"))
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--name and --voter go with member add and member replace");
-	return (arg_wait == NULL && !arg_no_backup) || !g_str_equal(verb, "update") ||
-	       gbe_throw(error, GBE_ERROR_USAGE,
-			 "--wait and --no-backup do not go with member update");
-}
-
-static bool
-change_members(GbeCli *cli, char **arguments, GbeMembersResult *result, GError **error)
+change_members(GbeCli *cli, char **arguments, GError **error)
 {
 	GbeMembersOptions options = {.dry_run = arg_dry_run,
 				     .voter = arg_voter,
 				     .force = arg_force,
 				     .back_up = !arg_no_backup,
 				     .name = arg_name};
-	const char *verb = arguments[0];
-
-	if (!check_arguments(verb, g_strv_length(arguments) - 1, error) ||
-	    !gbe_verb_duration("--wait", arg_wait, WAIT_MOST, &options.wait, error))
-		return false;
-	if (g_str_equal(verb, "add"))
-		return gbe_members_add(cli->app, arguments + 1, &options, result, error);
-	if (g_str_equal(verb, "promote"))
-		return gbe_members_promote(cli->app, arguments[1], &options, result, error);
-	if (g_str_equal(verb, "update"))
-		return gbe_members_update(cli->app, arguments[1], arguments + 2, &options, result,
-					  error);
-	if (g_str_equal(verb, "remove"))
-		return gbe_members_remove(cli->app, arguments[1], &options, result, error);
-	return gbe_members_replace(cli->app, arguments[1], arguments + 2, &options, result, error);
-}
-
-static bool
-member(GbeCli *cli, char **arguments, GError **error)
-{
 	g_auto(GbeMembersResult) result = {0};
+	bool done;
 
-	if (g_str_equal(arguments[0], "list")) {
-		if (arguments[1] != NULL || arg_dry_run || arg_voter || arg_force ||
-		    arg_name != NULL || arg_wait != NULL || arg_no_backup)
-			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "member list takes no argument and no option of its own");
-		return list_members(cli, error);
-	}
-	if (!change_members(cli, arguments, &result, error))
+	if (!gbe_verb_duration("--wait", arg_wait, WAIT_MOST, &options.wait, error))
+		return false;
+	if (g_str_equal(cli->words, "add"))
+		done = gbe_members_add(cli->app, arguments, &options, &result, error);
+	else if (g_str_equal(cli->words, "promote"))
+		done = gbe_members_promote(cli->app, arguments[0], &options, &result, error);
+	else if (g_str_equal(cli->words, "update"))
+		done = gbe_members_update(cli->app, arguments[0], arguments + 1, &options, &result,
+					  error);
+	else if (g_str_equal(cli->words, "remove"))
+		done = gbe_members_remove(cli->app, arguments[0], &options, &result, error);
+	else
+		done = gbe_members_replace(cli->app, arguments[0], arguments + 1, &options, &result,
+					   error);
+	if (!done)
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	print_change(cli, &result);
 	return true;
 }
 
-#define MANY G_MAXUINT
+static const GbeVerb member_words[] = {
+    {"list", "List etcd's members", "member list", list_members},
+    {"add", "Add a member with these addresses, as a learner",
+     "member add https://192.0.2.7:2380 --name=device-7", change_members, NULL,
+     GBE_TAKES({"PEER-URL..."})},
+    {"promote", "Give a learner its vote", "member promote device-7", change_members, NULL,
+     GBE_TAKES({"MEMBER"})},
+    {"update", "Tell the others the addresses that a member has from its next start on",
+     "member update device-7 https://192.0.2.8:2380", change_members, NULL,
+     GBE_TAKES({"MEMBER"}, {"PEER-URL..."})},
+    {"remove", "Remove a member for good", "member remove device-7", change_members, NULL,
+     GBE_TAKES({"MEMBER"})},
+    {"replace", "Remove a member, and add another one",
+     "member replace device-7 https://192.0.2.8:2380", change_members, NULL,
+     GBE_TAKES({"MEMBER"}, {"PEER-URL..."})},
+    {NULL},
+};
 
-static const GbeVerb table[] = {
-    {"cluster", "status|init|join URL|rejoin URL|token FILE|leave|reset|recover|lock|unlock",
-     "Begin, join, leave or recover a cluster of etcd, update its members one at a time", 1, 2,
-     own_options, cluster, "cluster join https://192.0.2.1:2379 --token=/run/token",
-     .group = "Members of a cluster",
-     .words = GBE_WORDS("status", "init", "join", "rejoin", "token", "leave", "reset", "recover",
-			"lock", "unlock"),
-     .page = "greenboot-etcd-cluster(8)"},
-    {"member",
-     "list|add PEER-URL...|promote MEMBER|update MEMBER PEER-URL...|remove MEMBER|replace MEMBER "
-     "PEER-URL...",
-     "List and change the members of etcd's cluster", 1, MANY, member_options, member,
-     "member add https://192.0.2.7:2380 --name=device-7",
-     .words = GBE_WORDS("list", "add", "promote", "update", "remove", "replace"),
-     .page = "greenboot-etcd-cluster(8)"},
+static const GbeVerb verbs[] = {
+    {"cluster", "Begin, join, leave or recover a cluster of etcd, update its members one at a time",
+     "cluster join https://192.0.2.1:2379 --token=/run/token", NULL, cluster_options,
+     .words = cluster_words, .group = "Members of a cluster", .page = "greenboot-etcd-cluster(8)"},
+    {"member", "List and change the members of etcd's cluster",
+     "member add https://192.0.2.7:2380 --name=device-7", NULL, member_options,
+     .words = member_words, .page = "greenboot-etcd-cluster(8)"},
     {NULL},
 };
 
@@ -768,5 +713,5 @@ int
 main(int argc, char **argv)
 {
 	gbe_sha256_use(&gbe_sha256_libcrypto);
-	return gbe_cli_main(table, NULL, argc, argv);
+	return gbe_cli_main(verbs, NULL, argc, argv);
 }

@@ -4,4 +4,4 @@
 #include "cli/verb.h"
 
 /* Carries out rd.greenboot-etcd.restore= once. The boot goes on whatever the result: always true. */
-GBE_VERB(boot);
+GbeVerbRun gbe_verb_boot;

@@ -3,19 +3,17 @@
 #include "cli/verb.h"
 #include "initramfs/boot.h"
 
-#define MANY G_MAXUINT
-
 static const GbeVerb verbs[] = {
-    {"list", NULL, "List the backups, newest first", 0, 0, gbe_options_list, gbe_verb_list, "list"},
-    {"show", "NAME", "Show a backup's manifest", 1, 1, NULL, gbe_verb_show, "show @1", .backup = 1},
-    {"verify", "[NAME...|PATH]", "Look into backups, the data, or a snapshot file", 0, MANY,
-     gbe_options_verify, gbe_verb_verify, "verify @1", .backup = 1},
-    {"restore", "NAME|--last-good", "Put a backup in the place of the data", 0, 1,
-     gbe_options_restore, gbe_verb_restore, "restore --last-good", .backup = 1},
-    {"undo", NULL, "Put back what the last restore displaced", 0, 0, gbe_options_undo,
-     gbe_verb_undo, "undo"},
-    {"boot", NULL, "Do what rd.greenboot-etcd.restore= asks for, once", 0, 0, NULL, gbe_verb_boot,
-     "boot", .own_config = true},
+    {"list", "List the backups, newest first", "list", gbe_verb_list, gbe_options_list},
+    {"show", "Show a backup's manifest", "show @1", gbe_verb_show, NULL,
+     GBE_TAKES({"NAME", GBE_A_BACKUP})},
+    {"verify", "Look into backups, the data, or a snapshot file", "verify @1", gbe_verb_verify,
+     gbe_options_verify, GBE_TAKES({"[NAME...|PATH]", GBE_A_BACKUP})},
+    {"restore", "Put a backup in the place of the data", "restore --last-good", gbe_verb_restore,
+     gbe_options_restore, GBE_TAKES({"NAME|--last-good", GBE_A_BACKUP, .optional = true})},
+    {"undo", "Put back what the last restore displaced", "undo", gbe_verb_undo, gbe_options_undo},
+    {"boot", "Do what rd.greenboot-etcd.restore= asks for, once", "boot", gbe_verb_boot,
+     .own_config = true},
     {NULL},
 };
 

@@ -25,22 +25,20 @@ static char *arg_store, *arg_timeout, *arg_identity, *arg_device;
 static gboolean arg_dry_run, arg_queue, arg_wait;
 static guint64 arg_seconds; /* of --timeout, or its default */
 
-static const GOptionEntry own_options[] = {
-    {"store", 0, 0, G_OPTION_ARG_FILENAME, &arg_store,
-     "Where the snapshots are; default: directory= or url= of [store]", "DIR"},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
+static const GbeOption options[] = {
+    {"store", 0, &arg_store, "Where the snapshots are; default: directory= or url= of [store]",
+     "DIR", GBE_A_DIRECTORY, "list, push, pull, verify, prune, requests"},
+    {"timeout", 0, &arg_timeout,
      "How long a bucket may take in all (list: 10min, else 1d); push: etcd, too (10min)",
      "DURATION"},
-    {"identity", 0, 0, G_OPTION_ARG_FILENAME, &arg_identity,
-     "pull, verify: what decrypts it; default: [store] identity", "FILE"},
-    {"device", 0, 0, G_OPTION_ARG_STRING, &arg_device,
-     "pull, verify: take a signed snapshot of that device, too; or unknown", "ID"},
-    {"queue", 0, 0, G_OPTION_ARG_NONE, &arg_queue,
-     "push: only put it into the queue, unless nothing has changed", NULL},
-    {"wait", 0, 0, G_OPTION_ARG_NONE, &arg_wait,
-     "send: go on until all has been sent, with growing pauses", NULL},
-    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
-     "prune, requests delete: change nothing, say what would be done", NULL},
+    {"identity", 0, &arg_identity, "What decrypts it; default: [store] identity", "FILE",
+     GBE_A_FILE, "pull, verify"},
+    {"device", 0, &arg_device, "Take a signed snapshot of that device, too; or unknown", "ID", NULL,
+     "pull, verify", G_OPTION_ARG_STRING},
+    {"queue", 0, &arg_queue, "Only put it into the queue, unless nothing has changed",
+     .words = "push"},
+    {"wait", 0, &arg_wait, "Go on until all has been sent, with growing pauses", .words = "send"},
+    {GBE_DRY_RUN(arg_dry_run), .words = "prune, requests delete"},
     {NULL},
 };
 
@@ -98,7 +96,7 @@ add_waiting(GbeCli *cli, GbeTable *table, JsonArray *array)
 }
 
 static bool
-list(GbeCli *cli, GError **error)
+list_snapshots(GbeCli *cli, char **arguments, GError **error)
 {
 	static const char *const titles[] = {"NAME", "STATE", "WHEN", "ETCD", "SIZE", NULL};
 	g_autoptr(GbeTable) table = gbe_table_new(titles);
@@ -170,26 +168,24 @@ print_unchanged(const GbeCli *cli)
 }
 
 static bool
-push(GbeCli *cli, char **source, GError **error)
+push_snapshot(GbeCli *cli, char **arguments, GError **error)
 {
 	g_auto(GbeStorePushed) pushed = {0};
-	GbeStorePush options = {.store = arg_store,
-				.timeout = TIMEOUT_SECONDS,
-				.queue = arg_queue,
-				.progress = gbe_progress_step};
+	GbeStorePush order = {.store = arg_store,
+			      .source = arguments[0],
+			      .timeout = TIMEOUT_SECONDS,
+			      .queue = arg_queue,
+			      .progress = gbe_progress_step};
 	bool ok;
 
-	if (arg_queue && (arg_store != NULL || source[0] != NULL))
+	if (arg_queue && (arg_store != NULL || arguments[0] != NULL))
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--queue is for the configured store, and for etcd as it is: it "
 				 "takes no --store, no NAME and no FILE");
 	if (arg_timeout != NULL)
-		options.timeout = arg_seconds;
-	if (!gbe_cli_resolve_names(cli, source, error))
-		return false;
-	options.source = source[0];
+		order.timeout = arg_seconds;
 	gbe_progress_begin(cli, "pushed");
-	ok = gbe_store_push(cli->app, &options, &pushed, error);
+	ok = gbe_store_push(cli->app, &order, &pushed, error);
 	gbe_progress_end();
 	gbe_cli_changed(cli, !ok || pushed.name == NULL);
 	if (ok && pushed.name != NULL)
@@ -209,20 +205,20 @@ identity_path(const GbeCli *cli)
 }
 
 static bool
-pull(GbeCli *cli, const char *name, const char *path, GError **error)
+pull_snapshot(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbeVerification) verification = NULL;
 	g_autofree char *pulled = NULL, *absolute = NULL;
-	GbeStorePull options = {.store = arg_store,
-				.name = name,
-				.path = path,
-				.device = arg_device,
-				.progress = gbe_progress_step};
+	GbeStorePull order = {.store = arg_store,
+			      .name = arguments[0],
+			      .path = arguments[1],
+			      .device = arg_device,
+			      .progress = gbe_progress_step};
 	bool ok;
 
-	options.identity = absolute = identity_path(cli);
+	order.identity = absolute = identity_path(cli);
 	gbe_progress_begin(cli, "pulled");
-	ok = gbe_store_pull(cli->app, &options, &pulled, &verification, error);
+	ok = gbe_store_pull(cli->app, &order, &pulled, &verification, error);
 	gbe_progress_end();
 	gbe_cli_changed(cli, !ok);
 	if (ok)
@@ -253,19 +249,20 @@ print_proved(const GbeCli *cli, const GbeStoreProved *proved)
 }
 
 static bool
-verify(GbeCli *cli, const char *name, GError **error)
+verify_snapshot(GbeCli *cli, char **arguments, GError **error)
 {
 	g_auto(GbeStoreProved) proved = {0};
 	g_autofree char *identity = identity_path(cli);
-	const GbeStorePull options = {.store = arg_store,
-				      .name = name != NULL ? name : GBE_SNAPSHOT_LATEST,
-				      .identity = identity,
-				      .device = arg_device,
-				      .progress = gbe_progress_step};
+	const GbeStorePull order = {.store = arg_store,
+				    .name =
+					arguments[0] != NULL ? arguments[0] : GBE_SNAPSHOT_LATEST,
+				    .identity = identity,
+				    .device = arg_device,
+				    .progress = gbe_progress_step};
 	bool ok;
 
 	gbe_progress_begin(cli, "read");
-	ok = gbe_store_prove(cli->app, &options, &proved, error);
+	ok = gbe_store_prove(cli->app, &order, &proved, error);
 	gbe_progress_end();
 	gbe_cli_changed(cli, false);
 	if (ok)
@@ -289,7 +286,7 @@ note_sent(const char *name, gpointer data)
 }
 
 static bool
-send(GbeCli *cli, GError **error)
+send_queue(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *sent = json_array_new();
@@ -317,7 +314,7 @@ send(GbeCli *cli, GError **error)
 }
 
 static bool
-prune(GbeCli *cli, GError **error)
+prune_snapshots(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GPtrArray) removed = NULL;
 
@@ -359,7 +356,7 @@ print_requests(const GbeCli *cli, const GPtrArray *requests)
 }
 
 static bool
-run_requests(GbeCli *cli, GError **error)
+run_requests(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GPtrArray) requests = NULL;
 
@@ -376,10 +373,11 @@ run_requests(GbeCli *cli, GError **error)
 }
 
 static bool
-delete_request(GbeCli *cli, const char *name, GError **error)
+delete_request(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *array = json_array_new();
+	const char *name = arguments[0];
 
 	json_object_set_array_member(object, "deleted", array);
 	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
@@ -395,73 +393,56 @@ delete_request(GbeCli *cli, const char *name, GError **error)
 }
 
 static bool
-requests(GbeCli *cli, char **arguments, GError **error)
+list_requests(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GPtrArray) all = NULL;
-	guint count = g_strv_length(arguments);
 
-	if (count == 1 && g_str_equal(arguments[0], "run"))
-		return run_requests(cli, error);
-	if (count == 2 && g_str_equal(arguments[0], "delete"))
-		return delete_request(cli, arguments[1], error);
-	if (count != 1 || !g_str_equal(arguments[0], "list"))
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "store requests is list, run or delete NAME");
 	if (!gbe_store_requests_list(cli->app, arg_store, &all, error))
 		return false;
 	print_requests(cli, all);
 	return true;
 }
 
-static bool
-store(GbeCli *cli, char **arguments, GError **error)
-{
-	const char *verb = arguments[0];
-	guint count = g_strv_length(arguments) - 1;
+static const GbeVerb request_words[] = {
+    {"list", "List the requests in the store", "store requests list", list_requests},
+    {"run", "Do what the requests ask for", "store requests run", run_requests},
+    {"delete", "Remove a request", "store requests delete backup-1", delete_request, NULL,
+     GBE_TAKES({"NAME"})},
+    {NULL},
+};
 
-	if ((arg_dry_run && !g_str_equal(verb, "prune") &&
-	     !(g_str_equal(verb, "requests") && count == 2)) ||
-	    (arg_queue && !g_str_equal(verb, "push")) || (arg_wait && !g_str_equal(verb, "send")) ||
-	    (arg_store != NULL && g_str_equal(verb, "send")) ||
-	    ((arg_identity != NULL || arg_device != NULL) && !g_str_equal(verb, "pull") &&
-	     !g_str_equal(verb, "verify")))
-		return gbe_throw(
-		    error, GBE_ERROR_USAGE,
-		    "--dry-run goes with store prune and store requests delete, --queue with "
-		    "store push, --identity and --device with store pull and store verify, "
-		    "--wait with store send, which takes no --store");
-	arg_seconds = g_str_equal(verb, "list") ? TIMEOUT_SECONDS : TRANSFER_SECONDS;
+static const GbeVerb words[] = {
+    {"list", "List the snapshots, newest first", "store list", list_snapshots},
+    {"push", "Write a snapshot of etcd, of a backup or of a snapshot file", "store push",
+     push_snapshot, NULL, GBE_TAKES({"[NAME|PATH]", GBE_A_BACKUP "," GBE_A_FILE})},
+    {"pull", "Make a snapshot file of a snapshot, or of the latest",
+     "store pull latest /var/tmp/etcd.db", pull_snapshot, NULL,
+     GBE_TAKES({"NAME", GBE_SNAPSHOT_LATEST}, {"FILE", GBE_A_FILE})},
+    {"verify", "Read a snapshot, or the latest, back as a whole", "store verify", verify_snapshot,
+     NULL, GBE_TAKES({"[NAME]", GBE_SNAPSHOT_LATEST})},
+    {"send", "Send what waits in the queue, the newest first", "store send --wait", send_queue},
+    {"prune", "Remove the snapshots that hourly= and daily= do not keep", "store prune -n",
+     prune_snapshots},
+    {"requests", "List, run or delete the requests in the store", "store requests list",
+     .words = request_words},
+    {NULL},
+};
+
+/* Runs before each of the words. */
+static bool
+set_deadline(GbeCli *cli, char **arguments, GError **error)
+{
+	arg_seconds = g_str_equal(cli->words, "list") ? TIMEOUT_SECONDS : TRANSFER_SECONDS;
 	if (!gbe_verb_duration("--timeout", arg_timeout, TIMEOUT_MOST, &arg_seconds, error))
 		return false;
 	cli->app->store_deadline = g_get_monotonic_time() + (gint64)arg_seconds * G_USEC_PER_SEC;
-	if (g_str_equal(verb, "list") && count == 0)
-		return list(cli, error);
-	if (g_str_equal(verb, "push") && count <= 1)
-		return push(cli, arguments + 1, error);
-	if (g_str_equal(verb, "pull") && count == 2)
-		return pull(cli, arguments[1], arguments[2], error);
-	if (g_str_equal(verb, "verify") && count <= 1)
-		return verify(cli, arguments[1], error);
-	if (g_str_equal(verb, "send") && count == 0)
-		return send(cli, error);
-	if (g_str_equal(verb, "prune") && count == 0)
-		return prune(cli, error);
-	if (g_str_equal(verb, "requests"))
-		return requests(cli, arguments + 1, error);
-	return gbe_throw(error, GBE_ERROR_USAGE,
-			 "store %s: too many or too few arguments for list, push [NAME|PATH], pull "
-			 "NAME FILE, verify [NAME], send, prune",
-			 verb);
+	return true;
 }
 
 static const GbeVerb verbs[] = {
-    {"store",
-     "list|push [NAME|PATH]|pull NAME FILE|verify [NAME]|send|prune|requests (list|run|delete "
-     "NAME)",
-     "Keep snapshots off the device, in a directory or a bucket", 1, 3, own_options, store,
-     "store pull latest /var/tmp/etcd.db", .group = "Copies off the device",
-     .words = GBE_WORDS("list", "push", "pull", "verify", "send", "prune", "requests"),
-     .page = "greenboot-etcd-store(8)"},
+    {"store", "Keep snapshots off the device, in a directory or a bucket",
+     "store pull latest /var/tmp/etcd.db", set_deadline, options, .words = words,
+     .group = "Copies off the device", .page = "greenboot-etcd-store(8)"},
     {NULL},
 };
 

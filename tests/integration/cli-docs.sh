@@ -141,13 +141,23 @@ guide() {
 	done
 }
 
+# completions: as they are installed, they look for the programs in BIN.
+completions() {
+	local file
+
+	mkdir -p "$BIN/completion"
+	for file in greenboot-etcd _greenboot-etcd greenboot-etcd.fish; do
+		sed "s|/usr/libexec/greenboot-etcd|$BIN/hooks|" "$DATA_DIR/completion/$file" >"$BIN/completion/$file"
+	done
+}
+
 # completes WORD...: what bash offers for the last one. BIN: where the command is.
 completes() {
 	PATH=$BIN:$PATH bash -c '
 		. "$0"
 		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
 		_greenboot_etcd
-		printf "%s\n" "${COMPREPLY[@]}"' "$DATA_DIR/completion/greenboot-etcd" "$@"
+		printf "%s\n" "${COMPREPLY[@]}"' "$BIN/completion/greenboot-etcd" "$@"
 }
 
 # The same of zsh, without its names of files, and of fish.
@@ -160,21 +170,51 @@ completes_in_zsh() {
 		}
 		compset() { PREFIX=${PREFIX#*=}; }
 		_files() { :; }
-		_normal() { :; }
+		_command_names() { :; }
 		complete_last() { words=("$@") CURRENT=$# PREFIX=${@[-1]}; source $file; }
 		file=$0
-		complete_last "$@"' "$DATA_DIR/completion/_greenboot-etcd" "$@"
+		complete_last "$@"' "$BIN/completion/_greenboot-etcd" "$@"
 }
 completes_in_fish() {
 	# shellcheck disable=SC2016 # fish's
 	PATH=$BIN:$PATH fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' \
-		"$DATA_DIR/completion/greenboot-etcd.fish" "$*" | cut -f1
+		"$BIN/completion/greenboot-etcd.fish" "$*" | cut -f1
+}
+
+# offers_value WANTED VERB... --OPTION VALUE: the same for what follows "--OPTION=", which each shell has in its own form.
+offers_value() {
+	local wanted=$1 value=${*: -1} option=${*: -2:1} shell offered
+	local -a words=("${@:2:$#-3}")
+
+	for shell in completes completes_in_zsh completes_in_fish; do
+		case $shell in
+		completes) offered=$(completes greenboot-etcd "${words[@]}" "$option" = "$value") ;;
+		*)
+			command -v "${shell##*_}" >/dev/null || continue
+			offered=$("$shell" greenboot-etcd "${words[@]}" "$option=$value")
+			;;
+		esac
+		assert_eq "$shell ${words[*]} $option=$value" "$(sed "s/^$option=//" <<<"$offered" | sort | paste -sd' ')" "$wanted"
+	done
+}
+
+# offers WANTED WORD...: each shell that is installed offers these for the last word, in any order.
+offers() {
+	local wanted=$1 shell
+	shift
+
+	for shell in completes completes_in_zsh completes_in_fish; do
+		[[ $shell == completes ]] || command -v "${shell##*_}" >/dev/null || continue
+		assert_eq "$shell $*" "$("$shell" "$@" | sort | paste -sd' ')" "$wanted"
+	done
 }
 
 completion() {
 	BIN=$GBE_MEM/bin
 	mkdir -p "$BIN"
 	ln -sf "$GBE" "$BIN/greenboot-etcd"
+	ln -sfn "$BUILD/hooks" "$BIN/hooks"
+	completions
 	a_green xfs
 	stop_etcd
 	gbe backup before-this
@@ -191,7 +231,15 @@ completion() {
 		before-this
 	assert_eq "mark" "$(completes greenboot-etcd mark b)" bad
 	assert_eq "of a backup" "$(completes greenboot-etcd --root = "$ROOT" log --backup = before-thi)" before-this
+	offers "before-that before-this" greenboot-etcd --root "$ROOT" restore before-th
+	offers before-this greenboot-etcd "--root=$ROOT" mark good before-thi
+	offers_value before-this --root "$ROOT" log --backup before-thi
 	assert_eq "of an update" "$(completes greenboot-etcd rehearse --deployment = st)" staged
+	# For a verb or an option no program is started.
+	mv "$BIN/greenboot-etcd" "$BIN/away"
+	assert_eq "without the program" "$(PATH=/usr/bin:/bin completes greenboot-etcd verify --fu)" --full
+	mv "$BIN/away" "$BIN/greenboot-etcd"
+	assert_eq "an option with its value before" "$(completes greenboot-etcd --config /x backup --li)" --live
 	assert_eq "--data without a value" "$(completes greenboot-etcd verify --data --fu)" --full
 	built cluster || return 0
 	# Values of options, and files.
@@ -202,39 +250,43 @@ completion() {
 	assert_eq "from a backup" "$(completes greenboot-etcd --root = "$ROOT" cluster init --from = before-thi)" before-this
 }
 
-# offers WANTED WORD...: each shell that is installed offers these for the last word, in any order.
-offers() {
-	local wanted=$1 shell
-	shift
-
-	for shell in completes completes_in_zsh completes_in_fish; do
-		[[ $shell == completes ]] || command -v "${shell##*_}" >/dev/null || continue
-		assert_eq "$shell $*" "$("$shell" "$@" | sort | paste -sd' ')" "$wanted"
-	done
-}
-
 # With the optional programs and without, each shell offers what is installed.
 installed() {
 	mkdir -p "$GBE_MEM/nothing"
 	cd "$GBE_MEM/nothing"
 	BIN=$GBE_MEM/base
 	install_with "$BIN"
+	completions
 	offers "$(printf '%s\n' "${BASE[@]}" help version | sort | paste -sd' ')" greenboot-etcd ""
 	offers "export list reset" greenboot-etcd certs ""
 	offers "" greenboot-etcd certs --ca
+	offers "save status" greenboot-etcd snapshot ""
+	offers "save status" greenboot-etcd help snapshot ""
+	offers "--timeout=" greenboot-etcd snapshot save --timeo
+	offers "" greenboot-etcd snapshot status --timeo
+	offers "--full" greenboot-etcd --root / status --f
+	offers "" greenboot-etcd frob ""
+	offers_value green explain --verdict g
+	offers_value "rollback staged" rehearse --deployment ""
+	offers_value "" list --deployment ""
 	offers "" greenboot-etcd store ""
 	offers "" greenboot-etcd cluster --tok
 	built store || return 0
 	BIN=$GBE_MEM/with-store
 	install_with "$BIN" store
+	completions
 	offers "show snapshot status store" greenboot-etcd s
 	offers "list prune pull push requests send verify" greenboot-etcd store ""
 	offers "delete list run" greenboot-etcd store requests ""
 	offers "--identity=" greenboot-etcd store pull --id
+	offers "" greenboot-etcd store push --id
+	offers latest greenboot-etcd store pull ""
+	offers "--dry-run" greenboot-etcd store requests delete --d
 	offers "" greenboot-etcd member ""
 	built cluster || return 0
 	BIN=$GBE_MEM/with-cluster
 	install_with "$BIN" certs cluster
+	completions
 	offers "certs cluster config" greenboot-etcd c
 	offers "export init issue list renew reset rotate-ca sign" greenboot-etcd certs ""
 	offers "add list promote remove replace update" greenboot-etcd member ""

@@ -12,12 +12,11 @@
 static gboolean arg_dry_run, arg_no_backup;
 static char *arg_timeout;
 
-const GOptionEntry gbe_options_alarm[] = {
-    {"no-backup", 0, 0, G_OPTION_ARG_NONE, &arg_no_backup, "clear: without a copy before", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "clear: how long etcd is waited for in each step (10min)", "DURATION"},
-    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
-     "clear: change nothing, say what would be done", NULL},
+const GbeOption gbe_options_alarm[] = {
+    {"no-backup", 0, &arg_no_backup, "Without a copy before", .words = "clear"},
+    {"timeout", 0, &arg_timeout, "How long etcd is waited for in each step (10min)", "DURATION",
+     .words = "clear"},
+    {GBE_DRY_RUN(arg_dry_run), .words = "clear"},
     {NULL},
 };
 
@@ -73,8 +72,8 @@ print_end(const GbeAlarmCleared *cleared)
 		gbe_print("the alarm NOSPACE stays: %s\n", cleared->reason);
 }
 
-static bool
-clear(GbeCli *cli, GError **error)
+bool
+gbe_verb_alarm_clear(GbeCli *cli, char **arguments, GError **error)
 {
 	GbeAlarmClear options = {.no_backup = arg_no_backup,
 				 .dry_run = arg_dry_run,
@@ -95,15 +94,4 @@ clear(GbeCli *cli, GError **error)
 	if (ok && !cleared->cleared && !arg_dry_run)
 		cli->status = GBE_EXIT_UNHEALTHY;
 	return ok;
-}
-
-bool
-gbe_verb_alarm(GbeCli *cli, char **arguments, GError **error)
-{
-	if (g_str_equal(arguments[0], "clear"))
-		return clear(cli, error);
-	if (arg_no_backup || arg_dry_run || arg_timeout != NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--no-backup, --timeout and --dry-run go with alarm clear");
-	return gbe_cli_list_alarms(cli, error);
 }

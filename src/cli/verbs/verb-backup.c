@@ -15,50 +15,37 @@ static gboolean arg_stop, arg_live, arg_pin, arg_digest, arg_dry_run;
 static gboolean arg_last_good, arg_next_boot, arg_cancel, arg_force, arg_skip_backup;
 static char *arg_keep_existing;
 
-#define OPTION_STOP                                                                                \
-	{                                                                                          \
-		"stop", 0, 0, G_OPTION_ARG_NONE, &arg_stop,                                        \
-		    "Stop etcd's service for it, and start it again", NULL                         \
-	}
-#define OPTION_DRY_RUN                                                                             \
-	{                                                                                          \
-		"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,                                \
-		    "Change nothing, say what would be done", NULL                                 \
-	}
-#define OPTION_FORCE                                                                               \
-	{                                                                                          \
-		"force", 0, 0, G_OPTION_ARG_NONE, &arg_force, "Also what is refused as unsafe",    \
-		    NULL                                                                           \
-	}
+#define OPTION_STOP "stop", 0, &arg_stop, "Stop etcd's service for it, and start it again"
+#define OPTION_FORCE "force", 0, &arg_force, "Also what is refused as unsafe"
 
-const GOptionEntry gbe_options_backup[] = {
-    {"description", 'd', 0, G_OPTION_ARG_FILENAME, &arg_description, "Describe the backup", "TEXT"},
-    OPTION_STOP,
-    {"live", 0, 0, G_OPTION_ARG_NONE, &arg_live,
-     "While etcd runs, where the file system clones; kept when it verifies", NULL},
-    {"pin", 0, 0, G_OPTION_ARG_NONE, &arg_pin, "Keep it until it is unpinned", NULL},
-    {"digest", 0, 0, G_OPTION_ARG_NONE, &arg_digest,
-     "Read all of it: the manifest gets each file's SHA-256", NULL},
-    OPTION_DRY_RUN,
+const GbeOption gbe_options_backup[] = {
+    {"description", 'd', &arg_description, "Describe the backup", "TEXT"},
+    {OPTION_STOP},
+    {"live", 0, &arg_live, "While etcd runs, where the file system clones; kept when it verifies"},
+    {"pin", 0, &arg_pin, "Keep it until it is unpinned"},
+    {"digest", 0, &arg_digest, "Read all of it: the manifest gets each file's SHA-256"},
+    {GBE_DRY_RUN(arg_dry_run)},
     {NULL},
 };
 
-const GOptionEntry gbe_options_restore[] = {
-    {"last-good", 0, 0, G_OPTION_ARG_NONE, &arg_last_good, "The newest good backup", NULL},
-    OPTION_STOP,
-    {"next-boot", 0, 0, G_OPTION_ARG_NONE, &arg_next_boot,
-     "Not now: before etcd's next start in a later boot", NULL},
-    {"cancel", 0, 0, G_OPTION_ARG_NONE, &arg_cancel, "Take --next-boot back", NULL},
-    {"keep-existing", 0, 0, G_OPTION_ARG_FILENAME, &arg_keep_existing,
-     "The present data becomes that directory, and no backup", "DIR"},
-    {"skip-backup", 0, 0, G_OPTION_ARG_NONE, &arg_skip_backup,
-     "The present data is removed once etcd is healthy on the restored", NULL},
-    OPTION_FORCE,
-    OPTION_DRY_RUN,
+const GbeOption gbe_options_restore[] = {
+    {"last-good", 0, &arg_last_good, "The newest good backup"},
+    {OPTION_STOP},
+    {"next-boot", 0, &arg_next_boot, "Not now: before etcd's next start in a later boot"},
+    {"cancel", 0, &arg_cancel, "Take --next-boot back"},
+    {"keep-existing", 0, &arg_keep_existing,
+     "The present data becomes that directory, and no backup", "DIR", GBE_A_DIRECTORY},
+    {"skip-backup", 0, &arg_skip_backup,
+     "The present data is removed once etcd is healthy on the restored"},
+    {OPTION_FORCE},
+    {GBE_DRY_RUN(arg_dry_run)},
     {NULL},
 };
 
-const GOptionEntry gbe_options_undo[] = {OPTION_STOP, OPTION_FORCE, OPTION_DRY_RUN, {NULL}};
+const GbeOption gbe_options_undo[] = {{OPTION_STOP},
+				      {OPTION_FORCE},
+				      {GBE_DRY_RUN(arg_dry_run)},
+				      {NULL}};
 
 static JsonObject *
 timing_json(const GbeTiming *timing)

@@ -8,24 +8,18 @@
 static gboolean arg_dry_run, arg_force;
 static char *arg_reason;
 
-#define OPTION_DRY_RUN                                                                             \
-	{                                                                                          \
-		"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,                                \
-		    "Change nothing, say what would be done", NULL                                 \
-	}
+const GbeOption gbe_options_change[] = {{GBE_DRY_RUN(arg_dry_run)}, {NULL}};
 
-const GOptionEntry gbe_options_change[] = {OPTION_DRY_RUN, {NULL}};
-
-const GOptionEntry gbe_options_delete[] = {
-    {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force,
-     "Also the last valid one, pinned ones, and those whose manifest cannot be read", NULL},
-    OPTION_DRY_RUN,
+const GbeOption gbe_options_delete[] = {
+    {"force", 0, &arg_force,
+     "Also the last valid one, pinned ones, and those whose manifest cannot be read"},
+    {GBE_DRY_RUN(arg_dry_run)},
     {NULL},
 };
 
-const GOptionEntry gbe_options_mark[] = {
-    {"reason", 0, 0, G_OPTION_ARG_FILENAME, &arg_reason, "Why", "TEXT"},
-    OPTION_DRY_RUN,
+const GbeOption gbe_options_mark[] = {
+    {"reason", 0, &arg_reason, "Why", "TEXT"},
+    {GBE_DRY_RUN(arg_dry_run)},
     {NULL},
 };
 
@@ -110,14 +104,14 @@ print_marked(GbeCli *cli, const char *mark, const char *name)
 bool
 gbe_verb_mark(GbeCli *cli, char **arguments, GError **error)
 {
-	const char *mark = arguments[0], *name = arguments[1];
-	bool good = g_str_equal(mark, "good");
+	const char *name = arguments[0];
+	bool good = g_str_equal(cli->words, "good");
 
 	if (name != NULL
 		? !gbe_by_hand_mark_backup(cli->app, name, good, arg_reason, arg_dry_run, error)
 		: !gbe_by_hand_mark_run(cli->app, good, arg_reason, arg_dry_run, error))
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
-	print_marked(cli, mark, name);
+	print_marked(cli, cli->words, name);
 	return true;
 }

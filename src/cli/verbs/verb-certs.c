@@ -4,36 +4,22 @@
 static gboolean arg_undo, arg_dry_run;
 static char *arg_timeout;
 
-const GOptionEntry gbe_options_certs[] = {
-    {"undo", 0, 0, G_OPTION_ARG_NONE, &arg_undo, "reset: put back what the last one removed", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "reset: how long etcd may take to be healthy (timeout= of [health])", "DURATION"},
-    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run,
-     "reset: change nothing, say what would be done", NULL},
-    {NULL},
-};
-
-static bool
-list(GbeCli *cli, const char *argument, GError **error)
-{
-	return gbe_cli_certs_list(cli, NULL, error);
-}
-
-static bool
-reset(GbeCli *cli, const char *argument, GError **error)
-{
-	return gbe_cli_certs_reset(cli, arg_undo, arg_dry_run, arg_timeout, error);
-}
-
-static const GbeWord words[] = {
-    {"list", NULL, list, ""},
-    {"reset", NULL, reset, " undo timeout dry-run "},
-    {"export", "FILE", gbe_cli_certs_export, ""},
+const GbeOption gbe_options_certs[] = {
+    {"undo", 0, &arg_undo, "Put back what the last one removed", .words = "reset"},
+    {"timeout", 0, &arg_timeout, "How long etcd may take to be healthy (timeout= of [health])",
+     "DURATION", .words = "reset"},
+    {GBE_DRY_RUN(arg_dry_run), .words = "reset"},
     {NULL},
 };
 
 bool
-gbe_verb_certs(GbeCli *cli, char **arguments, GError **error)
+gbe_verb_certs_list(GbeCli *cli, char **arguments, GError **error)
 {
-	return gbe_verb_run_word(cli, "certs", gbe_options_certs, words, arguments, error);
+	return gbe_cli_certs_list(cli, NULL, error);
+}
+
+bool
+gbe_verb_certs_reset(GbeCli *cli, char **arguments, GError **error)
+{
+	return gbe_cli_certs_reset(cli, arg_undo, arg_dry_run, arg_timeout, error);
 }

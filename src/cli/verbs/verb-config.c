@@ -9,9 +9,8 @@
 
 static gboolean arg_check;
 
-const GOptionEntry gbe_options_config[] = {
-    {"check", 0, 0, G_OPTION_ARG_NONE, &arg_check,
-     "Only say whether it is right; unknown groups and keys are errors", NULL},
+const GbeOption gbe_options_config[] = {
+    {"check", 0, &arg_check, "Only say whether it is right; unknown groups and keys are errors"},
     {NULL},
 };
 

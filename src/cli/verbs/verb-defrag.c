@@ -13,16 +13,13 @@
 static gboolean arg_data, arg_if_needed, arg_dry_run, arg_no_backup;
 static char *arg_timeout;
 
-const GOptionEntry gbe_options_defrag[] = {
-    {"data", 0, 0, G_OPTION_ARG_NONE, &arg_data, "The stopped data directory, by etcd's own tool",
-     NULL},
-    {"if-needed", 0, 0, G_OPTION_ARG_NONE, &arg_if_needed,
-     "Only where [defrag] min-size and max-fragmentation say that it is worth it", NULL},
-    {"no-backup", 0, 0, G_OPTION_ARG_NONE, &arg_no_backup, "Without a copy before", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "How long etcd, or its tool, is waited for (10min)", "DURATION"},
-    {"dry-run", 'n', 0, G_OPTION_ARG_NONE, &arg_dry_run, "Change nothing, say what would be done",
-     NULL},
+const GbeOption gbe_options_defrag[] = {
+    {"data", 0, &arg_data, "The stopped data directory, by etcd's own tool"},
+    {"if-needed", 0, &arg_if_needed,
+     "Only where [defrag] min-size and max-fragmentation say that it is worth it"},
+    {"no-backup", 0, &arg_no_backup, "Without a copy before"},
+    {"timeout", 0, &arg_timeout, "How long etcd, or its tool, is waited for (10min)", "DURATION"},
+    {GBE_DRY_RUN(arg_dry_run)},
     {NULL},
 };
 

@@ -15,9 +15,10 @@
 
 static char *arg_output;
 
-const GOptionEntry gbe_options_diagnose[] = {
-    {"output", 'o', 0, G_OPTION_ARG_FILENAME, &arg_output,
-     "The archive to make (default: in /var/tmp, named by the time); -: standard output", "FILE"},
+const GbeOption gbe_options_diagnose[] = {
+    {"output", 'o', &arg_output,
+     "The archive to make (default: in /var/tmp, named by the time); -: standard output", "FILE",
+     GBE_A_FILE},
     {NULL},
 };
 

@@ -129,7 +129,7 @@ print_alarms(const GbeCli *cli, const GbeEtcdAlarms *alarms)
 }
 
 bool
-gbe_cli_list_alarms(GbeCli *cli, GError **error)
+gbe_verb_alarm_list(GbeCli *cli, char **arguments, GError **error)
 {
 	g_auto(GbeCliQuestion) question = {0};
 	GbeEtcdAlarms alarms = {{0}};

@@ -13,15 +13,14 @@
 static char *arg_booted, *arg_verdict, *arg_return;
 static gboolean arg_full;
 
-const GOptionEntry gbe_options_explain[] = {
-    {"booted", 0, 0, G_OPTION_ARG_FILENAME, &arg_booted,
-     "As if ID, rollback, staged or the INDEXth deployment booted", "WHICH"},
-    {"verdict", 0, 0, G_OPTION_ARG_FILENAME, &arg_verdict,
-     "As if the run that has the data were green, red or none", "VERDICT"},
-    {"return", 0, 0, G_OPTION_ARG_FILENAME, &arg_return,
-     "As if the return were deliberate or accidental", "HOW"},
-    {"full", 0, 0, G_OPTION_ARG_NONE, &arg_full, "Whole names and long lines, on a terminal too",
-     NULL},
+const GbeOption gbe_options_explain[] = {
+    {"booted", 0, &arg_booted, "As if ID, rollback, staged or the INDEXth deployment booted",
+     "WHICH", "rollback,staged"},
+    {"verdict", 0, &arg_verdict, "As if the run that has the data were green, red or none",
+     "VERDICT", "green,red,none"},
+    {"return", 0, &arg_return, "As if the return were deliberate or accidental", "HOW",
+     "deliberate,accidental"},
+    {"full", 0, &arg_full, "Whole names and long lines, on a terminal too"},
     {NULL},
 };
 

@@ -10,14 +10,11 @@
 static gboolean arg_drop_wal, arg_v3_only, arg_force;
 static char *arg_timeout;
 
-const GOptionEntry gbe_options_export[] = {
-    {"drop-wal", 0, 0, G_OPTION_ARG_NONE, &arg_drop_wal,
-     "Leave behind what the log has and the database has not", NULL},
-    {"v3-only", 0, 0, G_OPTION_ARG_NONE, &arg_v3_only,
-     "Leave keys of the v2 API behind, which no snapshot holds", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "How long etcd may take to apply the log (5min)", "DURATION"},
-    {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force, "Replace FILE where it is there", NULL},
+const GbeOption gbe_options_export[] = {
+    {"drop-wal", 0, &arg_drop_wal, "Leave behind what the log has and the database has not"},
+    {"v3-only", 0, &arg_v3_only, "Leave keys of the v2 API behind, which no snapshot holds"},
+    {"timeout", 0, &arg_timeout, "How long etcd may take to apply the log (5min)", "DURATION"},
+    {"force", 0, &arg_force, "Replace FILE where it is there"},
     {NULL},
 };
 

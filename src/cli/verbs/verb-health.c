@@ -14,8 +14,8 @@
 
 static char *arg_wait;
 
-const GOptionEntry gbe_options_health[] = {
-    {"wait", 0, 0, G_OPTION_ARG_FILENAME, &arg_wait,
+const GbeOption gbe_options_health[] = {
+    {"wait", 0, &arg_wait,
      "Ask until it is healthy or waiting is of no use, for DURATION at most (10s, 5min)",
      "DURATION"},
     {NULL},

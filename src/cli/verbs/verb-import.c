@@ -13,19 +13,17 @@ static gboolean arg_mark_compacted;
 static gint64 arg_bump = -1;
 static char *arg_timeout;
 
-const GOptionEntry gbe_options_import[] = {
-    {"no-checksum", 0, 0, G_OPTION_ARG_NONE, &arg_no_checksum,
-     "Also a database that was copied, and has none", NULL},
-    {"etcd-only", 0, 0, G_OPTION_ARG_NONE, &arg_etcd_only,
-     "Although data-dir holds more than this does, which a restore would take away", NULL},
-    {"keep-owners", 0, 0, G_OPTION_ARG_NONE, &arg_keep_owners,
-     "A directory's files keep their owners, setuid bits, capabilities and ACLs", NULL},
-    {"bump-revision", 0, 0, G_OPTION_ARG_INT64, &arg_bump,
-     "Skip that many revisions; 0: none, for Kubernetes, too", "N"},
-    {"mark-compacted", 0, 0, G_OPTION_ARG_NONE, &arg_mark_compacted,
-     "Mark all before as compacted; goes with --bump-revision", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout, "How long etcd's tool may take (5min)",
-     "DURATION"},
+const GbeOption gbe_options_import[] = {
+    {"no-checksum", 0, &arg_no_checksum, "Also a database that was copied, and has none"},
+    {"etcd-only", 0, &arg_etcd_only,
+     "Although data-dir holds more than this does, which a restore would take away"},
+    {"keep-owners", 0, &arg_keep_owners,
+     "A directory's files keep their owners, setuid bits, capabilities and ACLs"},
+    {"bump-revision", 0, &arg_bump, "Skip that many revisions; 0: none, for Kubernetes, too", "N",
+     .type = G_OPTION_ARG_INT64},
+    {"mark-compacted", 0, &arg_mark_compacted,
+     "Mark all before as compacted; goes with --bump-revision"},
+    {"timeout", 0, &arg_timeout, "How long etcd's tool may take (5min)", "DURATION"},
     {NULL},
 };
 

@@ -11,16 +11,13 @@
 static gboolean arg_exclusive, arg_names, arg_full;
 static char *arg_deployment, *arg_grade;
 
-const GOptionEntry gbe_options_list[] = {
-    {"exclusive", 0, 0, G_OPTION_ARG_NONE, &arg_exclusive,
-     "Count the bytes that removing each would free", NULL},
-    {"deployment", 0, 0, G_OPTION_ARG_FILENAME, &arg_deployment, "Only those of deployment ID",
-     "ID"},
-    {"grade", 0, 0, G_OPTION_ARG_FILENAME, &arg_grade,
-     "Only those graded good, unproven, bad or unreadable", "GRADE"},
-    {"names", 0, 0, G_OPTION_ARG_NONE, &arg_names, "Names alone, one on each line", NULL},
-    {"full", 0, 0, G_OPTION_ARG_NONE, &arg_full, "Whole names and one line each, on a terminal too",
-     NULL},
+const GbeOption gbe_options_list[] = {
+    {"exclusive", 0, &arg_exclusive, "Count the bytes that removing each would free"},
+    {"deployment", 0, &arg_deployment, "Only those of deployment ID", "ID"},
+    {"grade", 0, &arg_grade, "Only those graded good, unproven, bad or unreadable", "GRADE",
+     "good,unproven,bad,unreadable"},
+    {"names", 0, &arg_names, "Names alone, one on each line"},
+    {"full", 0, &arg_full, "Whole names and one line each, on a terminal too"},
     {NULL},
 };
 

@@ -12,12 +12,11 @@
 static char *arg_since, *arg_backup;
 static gboolean arg_full;
 
-const GOptionEntry gbe_options_log[] = {
-    {"since", 0, 0, G_OPTION_ARG_STRING, &arg_since,
-     "Only what happened since then: 2d, 2026-05-01, \"2026-05-01 12:00\"", "TIME"},
-    {"backup", 0, 0, G_OPTION_ARG_FILENAME, &arg_backup, "Only what is about backup NAME", "NAME"},
-    {"full", 0, 0, G_OPTION_ARG_NONE, &arg_full, "Whole names and long lines, on a terminal too",
-     NULL},
+const GbeOption gbe_options_log[] = {
+    {"since", 0, &arg_since, "Only what happened since then: 2d, 2026-05-01, \"2026-05-01 12:00\"",
+     "TIME", .type = G_OPTION_ARG_STRING},
+    {"backup", 0, &arg_backup, "Only what is about backup NAME", "NAME", GBE_A_BACKUP},
+    {"full", 0, &arg_full, "Whole names and long lines, on a terminal too"},
     {NULL},
 };
 

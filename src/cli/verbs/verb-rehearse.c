@@ -10,12 +10,11 @@
 static char *arg_deployment, *arg_timeout;
 static gboolean arg_keep;
 
-const GOptionEntry gbe_options_rehearse[] = {
-    {"deployment", 0, 0, G_OPTION_ARG_STRING, &arg_deployment,
-     "Rehearse that one: an id, staged (the default) or rollback", "ID"},
-    {"keep", 0, 0, G_OPTION_ARG_NONE, &arg_keep, "Keep the clone", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "How long etcd may take to get ready (2min)", "DURATION"},
+const GbeOption gbe_options_rehearse[] = {
+    {"deployment", 0, &arg_deployment, "Rehearse that one: an id, staged (the default) or rollback",
+     "ID", "staged,rollback", .type = G_OPTION_ARG_STRING},
+    {"keep", 0, &arg_keep, "Keep the clone"},
+    {"timeout", 0, &arg_timeout, "How long etcd may take to get ready (2min)", "DURATION"},
     {NULL},
 };
 

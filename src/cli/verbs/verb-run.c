@@ -16,14 +16,13 @@
 static char *arg_parent, *arg_name, *arg_timeout;
 static gboolean arg_no_block;
 
-const GOptionEntry gbe_options_run[] = {
-    {"parent", 0, 0, G_OPTION_ARG_FILENAME, &arg_parent,
-     "The unit that etcd lives and dies with; default: the one that this is called in", "UNIT"},
-    {"name", 0, 0, G_OPTION_ARG_FILENAME, &arg_name,
-     "Name of etcd's unit; default: " GBE_MEMBER_UNIT, "NAME"},
-    {"no-block", 0, 0, G_OPTION_ARG_NONE, &arg_no_block, "Do not wait until etcd is ready", NULL},
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "How long etcd may take to get ready; default: 5min", "DURATION"},
+const GbeOption gbe_options_run[] = {
+    {"parent", 0, &arg_parent,
+     "The unit that etcd lives and dies with; default: the one that this is called in", "UNIT",
+     GBE_A_UNIT},
+    {"name", 0, &arg_name, "Name of etcd's unit; default: " GBE_MEMBER_UNIT, "NAME"},
+    {"no-block", 0, &arg_no_block, "Do not wait until etcd is ready"},
+    {"timeout", 0, &arg_timeout, "How long etcd may take to get ready; default: 5min", "DURATION"},
     {NULL},
 };
 

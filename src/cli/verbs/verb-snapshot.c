@@ -9,10 +9,10 @@
 static gboolean arg_force;
 static char *arg_timeout;
 
-const GOptionEntry gbe_options_snapshot[] = {
-    {"timeout", 0, 0, G_OPTION_ARG_FILENAME, &arg_timeout,
-     "save: give up after DURATION (10min); default: 30s without a byte", "DURATION"},
-    {"force", 0, 0, G_OPTION_ARG_NONE, &arg_force, "save: replace FILE where it is there", NULL},
+const GbeOption gbe_options_snapshot[] = {
+    {"timeout", 0, &arg_timeout, "Give up after DURATION (10min); default: 30s without a byte",
+     "DURATION", .words = "save"},
+    {"force", 0, &arg_force, "Replace FILE where it is there", .words = "save"},
     {NULL},
 };
 
@@ -30,11 +30,11 @@ print_saved(const GbeCli *cli, const char *path, const GbeVerification *verifica
 	gbe_print_snapshot_file(cli, path, NULL);
 }
 
-static bool
-save(GbeCli *cli, const char *path, GError **error)
+bool
+gbe_verb_snapshot_save(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbeVerification) verification = NULL;
-	GbeSnapshotSave options = {.path = path,
+	GbeSnapshotSave options = {.path = arguments[0],
 				   .replace = arg_force,
 				   .progress = gbe_progress_step};
 	bool ok;
@@ -46,26 +46,23 @@ save(GbeCli *cli, const char *path, GError **error)
 	gbe_progress_end();
 	gbe_cli_changed(cli, !ok);
 	if (ok)
-		print_saved(cli, path, verification);
+		print_saved(cli, arguments[0], verification);
 	return ok;
 }
 
-static bool
-status(GbeCli *cli, const char *path, GError **error)
+bool
+gbe_verb_snapshot_status(GbeCli *cli, char **arguments, GError **error)
 {
 	const GbeVerifyOptions options = {.level = GBE_VERIFY_FULL};
 	g_autoptr(GbeVerification) verification = NULL;
 
-	if (arg_force || arg_timeout != NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--force and --timeout go with snapshot save");
-	if (!gbe_verify_path(cli->app, path, &options, &verification, error))
+	if (!gbe_verify_path(cli->app, arguments[0], &options, &verification, error))
 		return false;
 	if (verification->kind != GBE_VERIFY_SNAPSHOT)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "%s is a directory and no snapshot file: `greenboot-etcd verify "
 				 "--full` looks into those",
-				 path);
+				 arguments[0]);
 	gbe_print_snapshot(cli, verification);
 	switch (gbe_findings_worst(&verification->findings)) {
 	case GBE_FINDING_DAMAGE:
@@ -80,12 +77,4 @@ status(GbeCli *cli, const char *path, GError **error)
 		break;
 	}
 	return true;
-}
-
-bool
-gbe_verb_snapshot(GbeCli *cli, char **arguments, GError **error)
-{
-	if (g_str_equal(arguments[0], "save"))
-		return save(cli, arguments[1], error);
-	return status(cli, arguments[1], error);
 }

@@ -12,12 +12,10 @@
 
 static gboolean arg_check, arg_full;
 
-const GOptionEntry gbe_options_status[] = {
-    {"check", 0, 0, G_OPTION_ARG_NONE, &arg_check,
-     "Exit with 0 where all is well, 6 where something is wrong, 7 where that cannot be told",
-     NULL},
-    {"full", 0, 0, G_OPTION_ARG_NONE, &arg_full, "Whole names and long lines, on a terminal too",
-     NULL},
+const GbeOption gbe_options_status[] = {
+    {"check", 0, &arg_check,
+     "Exit with 0 where all is well, 6 where something is wrong, 7 where that cannot be told"},
+    {"full", 0, &arg_full, "Whole names and long lines, on a terminal too"},
     {NULL},
 };
 

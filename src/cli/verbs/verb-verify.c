@@ -13,12 +13,10 @@
 
 static gboolean arg_data, arg_full, arg_quick;
 
-const GOptionEntry gbe_options_verify[] = {
-    {"data", 0, 0, G_OPTION_ARG_NONE, &arg_data, "The data directory; etcd must be stopped", NULL},
-    {"full", 0, 0, G_OPTION_ARG_NONE, &arg_full,
-     "Every page and row of the database, every recorded digest", NULL},
-    {"quick", 0, 0, G_OPTION_ARG_NONE, &arg_quick,
-     "With --full: without what takes memory for each key", NULL},
+const GbeOption gbe_options_verify[] = {
+    {"data", 0, &arg_data, "The data directory; etcd must be stopped"},
+    {"full", 0, &arg_full, "Every page and row of the database, every recorded digest"},
+    {"quick", 0, &arg_quick, "With --full: without what takes memory for each key"},
     {NULL},
 };
 
