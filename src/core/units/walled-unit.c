@@ -28,19 +28,6 @@ static const char limits[] =
     " 'RestrictRealtime': <true>, 'RestrictSUIDSGID': <true>, 'CapabilityBoundingSet': <uint64 0>,"
     " 'AmbientCapabilities': <uint64 0>, 'RestrictNamespaces': <uint64 0>,"
     " 'SystemCallArchitectures': <['native']>, 'SystemCallErrorNumber': <1>}";
-/* In this order: the second one takes from what the first one allows. */
-static const char allowed_calls[] = "(true, ['@system-service'])";
-static const char denied_calls[] =
-    "(false, ['@debug', 'kcmp', 'pidfd_getfd', 'pidfd_send_signal', 'process_madvise',"
-    " 'process_mrelease', 'process_vm_readv', 'process_vm_writev', 'rt_sigqueueinfo',"
-    " 'rt_tgsigqueueinfo', 'tkill'])";
-
-static void
-add_property(GVariantBuilder *builder, const char *name, GVariant *value)
-{
-	g_variant_builder_add(builder, "(sv)", name, value);
-}
-
 GVariant *
 gbe_walled_unit_properties(const GbeWalledUnit *unit)
 {
@@ -50,7 +37,7 @@ gbe_walled_unit_properties(const GbeWalledUnit *unit)
 	g_autoptr(GVariant) fixed = g_variant_ref_sink(
 	    g_variant_new_parsed(limits, unit->seconds * USEC_PER_SEC, unit->memory, unit->largest,
 				 user, user, unit->output_fd, unit->output_fd, unit->work, hidden));
-	GVariantBuilder builder, commands;
+	GVariantBuilder builder;
 	GVariantIter iter;
 	GVariant *value;
 	char *name;
@@ -58,22 +45,26 @@ gbe_walled_unit_properties(const GbeWalledUnit *unit)
 	g_variant_builder_init(&builder, G_VARIANT_TYPE("a(sv)"));
 	g_variant_iter_init(&iter, fixed);
 	while (g_variant_iter_loop(&iter, "{sv}", &name, &value))
-		add_property(&builder, name, value);
-	add_property(&builder, "SystemCallFilter", g_variant_new_parsed(allowed_calls));
-	add_property(&builder, "SystemCallFilter", g_variant_new_parsed(denied_calls));
+		g_variant_builder_add(&builder, "(sv)", name, value);
+	/* In this order: the second filter takes from what the first one allows. */
+	g_variant_builder_add_parsed(&builder,
+				     "('SystemCallFilter', <(true, ['@system-service'])>)");
+	g_variant_builder_add_parsed(
+	    &builder, "('SystemCallFilter', <(false, ['@debug', 'kcmp', 'pidfd_getfd',"
+		      " 'pidfd_send_signal', 'process_madvise', 'process_mrelease',"
+		      " 'process_vm_readv', 'process_vm_writev', 'rt_sigqueueinfo',"
+		      " 'rt_tgsigqueueinfo', 'tkill'])>)");
 	if (unit->own_users)
-		add_property(&builder, "PrivateUsers", g_variant_new_boolean(true));
+		g_variant_builder_add_parsed(&builder, "('PrivateUsers', <true>)");
 	if (unit->own_pids) {
-		add_property(&builder, "PrivatePIDs", g_variant_new_string("yes"));
-		add_property(&builder, "BindLogSockets", g_variant_new_boolean(false));
+		g_variant_builder_add_parsed(&builder, "('PrivatePIDs', <'yes'>)");
+		g_variant_builder_add_parsed(&builder, "('BindLogSockets', <false>)");
 	}
 	if (unit->tree != NULL)
-		add_property(&builder, "RootDirectory", g_variant_new_string(unit->tree));
+		g_variant_builder_add_parsed(&builder, "('RootDirectory', <%s>)", unit->tree);
 	if (unit->bound_to != NULL)
-		add_property(&builder, "BindsTo", g_variant_new_strv(&unit->bound_to, 1));
-	g_variant_builder_init(&commands, G_VARIANT_TYPE("a(sasb)"));
-	g_variant_builder_add(&commands, "(s@asb)", unit->argv[0],
-			      g_variant_new_strv(unit->argv, -1), false);
-	add_property(&builder, "ExecStart", g_variant_builder_end(&commands));
+		g_variant_builder_add_parsed(&builder, "('BindsTo', <[%s]>)", unit->bound_to);
+	g_variant_builder_add_parsed(&builder, "('ExecStart', <[(%s, %^as, false)]>)",
+				     unit->argv[0], unit->argv);
 	return g_variant_builder_end(&builder);
 }
