@@ -43,9 +43,7 @@ hand_back(const GbeFacts *facts, const GbeView *view)
 			   : NULL;
 	/* A base without an owner goes to the only older deployment. A rollback changes the order of the list, so the
 	 * place in it says nothing. */
-	for (guint i = 0; i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
+	GBE_EACH(const GbeListed *, listed, facts->listed) {
 		if (listed->booted)
 			booted = listed;
 		else
