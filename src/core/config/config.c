@@ -188,56 +188,14 @@ is_name(const char *text)
 	       strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_.") == strlen(text);
 }
 
-static bool
-take_group(Merge *merge, char *text, GError **error)
-{
-	gsize len = strlen(text);
-	g_autofree char *what = NULL;
-
-	if (text[len - 1] != ']')
-		return fail_line(merge, "a group has no \"]\" at its end", error);
-	text[len - 1] = '\0';
-	text = g_strstrip(text + 1);
-	if (!is_name(text))
-		return fail_line(merge, "the name of a group has only letters, digits, - _ .",
-				 error);
-	g_free(merge->group);
-	merge->group = g_strdup(text);
-	merge->group_known = gbe_config_key_find(text, NULL) != NULL;
-	if (merge->group_known)
-		return true;
-	what = g_strdup_printf("[%s]: there is no such group", text);
-	return take_unknown(merge, what, error);
-}
-
-/* Sets ->bad_key first; it stays set where this fails. */
-static bool
-take_known(Merge *merge, const char *name, const char *text, GError **error)
-{
-	const GbeConfigKey *key = gbe_config_key_find(merge->group, name);
-	g_autofree char *what = NULL;
-	Setting setting;
-
-	if (!g_hash_table_add(merge->seen, g_strdup(merge->bad_key))) {
-		what = g_strdup_printf("[%s] %s: is there twice in this file", merge->group, name);
-		return fail_line(merge, what, error);
-	}
-	if (key == NULL) {
-		what = g_strdup_printf("[%s] %s: there is no such key", merge->group, name);
-		return take_unknown(merge, what, error);
-	}
-	if (!gbe_config_key_set(key, merge->scratch, text, error))
-		return gbe_prefix(error, "%s:%u: [%s] %s", merge->file, merge->line, key->group,
-				  key->key);
-	setting = (Setting){key, g_strdup(text), merge->line};
-	g_array_append_val(merge->settings, setting);
-	return true;
-}
-
+/* ->bad_key stays set where this fails. */
 static bool
 take_key(Merge *merge, char *text, GError **error)
 {
 	char *equals = strchr(text, '=');
+	g_autofree char *what = NULL;
+	const GbeConfigKey *key;
+	Setting setting;
 	char *name;
 
 	if (equals == NULL)
@@ -253,9 +211,27 @@ take_key(Merge *merge, char *text, GError **error)
 		return true;
 	g_free(merge->bad_key);
 	merge->bad_key = origin_name(merge->group, name);
-	if (merge->skip == NULL || !g_hash_table_contains(merge->skip, merge->bad_key))
-		if (!take_known(merge, name, g_strstrip(equals + 1), error))
+	key = gbe_config_key_find(merge->group, name);
+	text = g_strstrip(equals + 1);
+	if (merge->skip != NULL && g_hash_table_contains(merge->skip, merge->bad_key)) {
+		g_clear_pointer(&merge->bad_key, g_free);
+		return true;
+	}
+	if (!g_hash_table_add(merge->seen, g_strdup(merge->bad_key))) {
+		what = g_strdup_printf("[%s] %s: is there twice in this file", merge->group, name);
+		return fail_line(merge, what, error);
+	}
+	if (key == NULL) {
+		what = g_strdup_printf("[%s] %s: there is no such key", merge->group, name);
+		if (!take_unknown(merge, what, error))
 			return false;
+	} else {
+		if (!gbe_config_key_set(key, merge->scratch, text, error))
+			return gbe_prefix(error, "%s:%u: [%s] %s", merge->file, merge->line,
+					  key->group, key->key);
+		setting = (Setting){key, g_strdup(text), merge->line};
+		g_array_append_val(merge->settings, setting);
+	}
 	g_clear_pointer(&merge->bad_key, g_free);
 	return true;
 }
@@ -286,7 +262,23 @@ take_file(Merge *merge, const char *bytes, gsize size, GError **error)
 			if (g_ascii_iscntrl(*c) && *c != '\t')
 				return fail_line(merge, "a control character", error);
 		if (text[0] == '[') {
-			if (!take_group(merge, text, error))
+			g_autofree char *what = NULL;
+			gsize len = strlen(text);
+			char *name;
+
+			if (text[len - 1] != ']')
+				return fail_line(merge, "a group has no \"]\" at its end", error);
+			text[len - 1] = '\0';
+			name = g_strstrip(text + 1);
+			if (!is_name(name))
+				return fail_line(
+				    merge, "the name of a group has only letters, digits, - _ .",
+				    error);
+			g_free(merge->group);
+			merge->group = g_strdup(name);
+			merge->group_known = gbe_config_key_find(name, NULL) != NULL;
+			what = g_strdup_printf("[%s]: there is no such group", name);
+			if (!merge->group_known && !take_unknown(merge, what, error))
 				return false;
 		} else if (text[0] != '\0' && text[0] != '#' && text[0] != ';') {
 			if (!take_key(merge, text, error))

@@ -293,9 +293,9 @@ is_same_directory(const char *path, const char *other)
 static bool
 is_agent(const GbeTold *told)
 {
-	for (guint i = 0; told->arguments != NULL && i < told->arguments->len; i++)
-		if (*(const char *)told->arguments->pdata[i] != '-')
-			return g_str_equal(told->arguments->pdata[i], "agent");
+	GBE_EACH(const char *, word, told->arguments)
+		if (*word != '-')
+			return g_str_equal(word, "agent");
 	return false;
 }
 

@@ -244,27 +244,6 @@ has_sequence(GHashTable *set, JsonObject *object, const char *key)
 	return g_hash_table_contains(set, &sequence);
 }
 
-/* Adds the last two take-overs of a listed deployment and its last green one: they say what data it left, and that it
- * was green. */
-static void
-add_listed(const GbeFacts *facts, const GbeDeployment *ref, GHashTable *set)
-{
-	guint kept = 0;
-	bool green = false;
-
-	for (guint i = facts->runs->len; i > 0; i--) {
-		const GbeRunRecord *run = facts->runs->pdata[i - 1];
-		bool is_green = gbe_run_record_is_green(run);
-
-		if (!gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
-			continue;
-		if (kept < 2 || (is_green && !green))
-			add_sequence(set, run->sequence);
-		kept += run->ended;
-		green = green || is_green;
-	}
-}
-
 static GHashTable *
 needed_take_overs(const GbeFacts *facts)
 {
@@ -275,8 +254,25 @@ needed_take_overs(const GbeFacts *facts)
 
 	for (guint i = len > GBE_LEDGER_RUNS_KEPT ? len - GBE_LEDGER_RUNS_KEPT : 0; i < len; i++)
 		add_sequence(set, ((GbeRunRecord *)facts->runs->pdata[i])->sequence);
-	GBE_EACH(const GbeListed *, listed, facts->listed)
-		add_listed(facts, &listed->ref, set);
+	/* The last two take-overs of a listed deployment and its last green one say what data it left, and that it was
+	 * green. */
+	GBE_EACH(const GbeListed *, listed, facts->listed) {
+		guint kept = 0;
+		bool green = false;
+
+		for (guint i = len; i > 0; i--) {
+			const GbeRunRecord *run = facts->runs->pdata[i - 1];
+			bool is_green = gbe_run_record_is_green(run);
+
+			if (!gbe_situation_is_of(facts, &run->deployment, run->sequence,
+						 &listed->ref))
+				continue;
+			if (kept < 2 || (is_green && !green))
+				add_sequence(set, run->sequence);
+			kept += run->ended;
+			green = green || is_green;
+		}
+	}
 	/* The next take-over of each says in which state the deployment left the data, and whether it was on trial. */
 	GBE_EACH(const GbeTakeOver *, to, facts->take_overs)
 		if (to->after != 0 && g_hash_table_contains(set, &to->after))

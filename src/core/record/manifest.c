@@ -23,12 +23,6 @@ const GbeWords gbe_origin_words = {origins, G_N_ELEMENTS(origins), GBE_ORIGIN_MA
 const GbeWords gbe_verified_words = {verifieds, G_N_ELEMENTS(verifieds), GBE_VERIFIED_NO,
 				     GBE_VERIFIED_NO};
 
-const char *
-gbe_origin_to_string(GbeOrigin origin)
-{
-	return gbe_words_get(&gbe_origin_words, origin);
-}
-
 static bool
 sha256_valid(const char *text)
 {
