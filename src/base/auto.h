@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Automatic cleanup beyond GLib's: file descriptors, and the attribute for functions whose result
- * the caller must check.
+ * the caller must check. Also the walk over an array of pointers.
  */
 #pragma once
 
@@ -35,3 +35,11 @@ gbe_steal_fd(int *fd)
 	*fd = -1;
 	return stolen;
 }
+
+/* GBE_EACH(const GbeLink *, link, chain) { ... } walks the items of a GPtrArray from the first to the last. NULL has no
+ * items. The inner loop runs once and only declares the item, so "break" and "continue" work as in one loop. */
+#define GBE_EACH(type, item, array)                                                                \
+	for (guint item##_at = 0, item##_ran = 1;                                                  \
+	     item##_ran && (array) != NULL && item##_at < (array)->len; item##_at++)               \
+		for (type item = (item##_ran = 0, (array)->pdata[item##_at]); !item##_ran;         \
+		     item##_ran = 1)

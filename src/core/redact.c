@@ -22,17 +22,6 @@ is_name(char c)
 	return g_ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
 }
 
-static bool
-is_telling(const char *name)
-{
-	g_autofree char *lower = g_strdelimit(g_ascii_strdown(name, -1), "_.", '-');
-
-	for (guint i = 0; endings[i] != NULL; i++)
-		if (g_str_has_suffix(lower, endings[i]))
-			return true;
-	return g_str_equal(lower, "--user");
-}
-
 /* Returns the position behind the block, or the end of the text where the block is cut short. */
 static const char *
 skip_pem(const char *at)
@@ -90,15 +79,19 @@ static const char *
 take_name(const char *at, GString *to)
 {
 	const char *end = at, *value;
-	g_autofree char *name = NULL;
-	bool bearer;
+	g_autofree char *name = NULL, *lower = NULL;
+	bool bearer, telling;
 
 	while (is_name(*end))
 		end++;
 	name = g_strndup(at, (gsize)(end - at));
 	g_string_append(to, name);
 	bearer = g_ascii_strcasecmp(name, "bearer") == 0;
-	if (!bearer && !is_telling(name))
+	lower = g_strdelimit(g_ascii_strdown(name, -1), "_.", '-');
+	telling = bearer || g_str_equal(lower, "--user");
+	for (guint i = 0; endings[i] != NULL; i++)
+		telling = telling || g_str_has_suffix(lower, endings[i]);
+	if (!telling)
 		return end;
 	value = find_value(end, bearer || g_str_has_prefix(name, "--"));
 	if (value == NULL || g_str_has_prefix(value, GBE_REDACTED))

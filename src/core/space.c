@@ -24,12 +24,6 @@ gbe_space_fits(const GbeSpace *space)
 	return needed(space) <= space->available && space->would_make <= space->inodes;
 }
 
-bool
-gbe_space_fits_after_prune(const GbeSpace *space)
-{
-	return gbe_space_missing(space) == 0;
-}
-
 guint64
 gbe_space_missing(const GbeSpace *space)
 {

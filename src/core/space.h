@@ -22,9 +22,9 @@ typedef struct {
 /* Its files, and those that follow soon: a disk with fewer is used up. */
 #define GBE_SPACE_ETCD_INODES 64
 
-bool gbe_space_fits(const GbeSpace *space);		/* as it is */
-bool gbe_space_fits_after_prune(const GbeSpace *space); /* once retention has run */
-guint64 gbe_space_missing(const GbeSpace *space);	/* bytes, 0 when they fit after pruning */
+bool gbe_space_fits(const GbeSpace *space); /* as it is */
+guint64
+gbe_space_missing(const GbeSpace *space); /* bytes, 0 when they fit once retention has run */
 /* Would etcd's next start have room? An etcd that is @running has its segment already, and gives it back. */
 bool gbe_space_lets_etcd_start(guint64 free_bytes, guint64 free_inodes, bool running);
 /* For people: "41.3 MiB". Newly allocated. */

@@ -9,21 +9,17 @@ static const char *const types[] = {".service", ".scope",     ".target", ".socke
 				    ".mount",	".path",      ".timer",	 ".swap",
 				    ".device",	".automount", ".slice",	 NULL};
 
-static bool
-has_type(const char *name)
-{
-	for (guint i = 0; types[i] != NULL; i++)
-		if (g_str_has_suffix(name, types[i]))
-			return true;
-	return false;
-}
-
 bool
 gbe_unit_name_complete(const char *option, const char *text, char **ret_name, GError **error)
 {
-	g_autofree char *name = g_strconcat(text, has_type(text) ? "" : ".service", NULL);
-	const char *dot = strrchr(name, '.');
+	g_autofree char *name = NULL;
+	bool typed = false;
+	const char *dot;
 
+	for (guint i = 0; types[i] != NULL; i++)
+		typed = typed || g_str_has_suffix(text, types[i]);
+	name = g_strconcat(text, typed ? "" : ".service", NULL);
+	dot = strrchr(name, '.');
 	/* "a.service" and "a@b.service" are names. */
 	if (dot == name || dot[-1] == '@' || name[0] == '@' || strlen(name) > LONGEST ||
 	    name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ":_.\\-@")] != '\0')

@@ -32,6 +32,20 @@ typedef enum {
 	GBE_VERDICT_RED,
 } GbeVerdict;
 
+/* How far a question to etcd came. core/health/health.h decides what that means for etcd's health. */
+typedef enum {
+	GBE_REACH_ANSWERED,
+	GBE_REACH_DENIED,  /* etcd refused, with a gRPC status */
+	GBE_REACH_NO_USER, /* refused: etcd has users, and asks for one who may do this */
+	GBE_REACH_LATE,	   /* a server is there and did not answer in time */
+	GBE_REACH_DOWN,	   /* nothing listens */
+	GBE_REACH_DROPPED, /* a server answered, and broke off */
+	GBE_REACH_TLS,	   /* certificates, on either side */
+	GBE_REACH_FOREIGN, /* the server is not etcd's client port */
+	GBE_REACH_LOCAL,   /* an unusable endpoint or file, or an unknown host name */
+	GBE_REACH_NOT_ASKED,
+} GbeReach;
+
 /* etcd's health in a run. */
 typedef enum {
 	GBE_HEALTH_NOT_ASKED,

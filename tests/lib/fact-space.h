@@ -36,7 +36,7 @@ static const Fact facts[] = {
 	TRI(ostree), FACT(booted_known, 2), TRI(data), TRI(data_open), FACT(skip, 2),
 	FACT(request, 3), FACT(last_pass, 2), FACT(emptied, 2), FACT(log_lost, 2), FACT(mount_lost, 2), FACT(left_elsewhere, 2),
 	FACT(one_voter, 2),
-	FACT(clones, 2), FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
+	FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
 	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2), FACT(etcd_elsewhere, 2),
 	FACT(service_failed, 2), TRI_AS(sound, GBE_YES) /* "never corrupt" */,
 	FACT(verdict, 4), FACT(healthy, 2), FACT(judged, 2),

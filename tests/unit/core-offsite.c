@@ -12,7 +12,7 @@
 static void
 fill(GbeOffsite *offsite)
 {
-	gbe_offsite_init(offsite);
+	gbe_offsite_read(NULL, offsite);
 	offsite->newest = g_strdup("n");
 	offsite->pushed = g_strdup("p");
 	offsite->first_pushed_at = 0;
@@ -100,7 +100,7 @@ START_TEST(a_new_record)
 	g_auto(GbeOffsite) offsite = {0}, again = {0};
 	g_autoptr(JsonObject) object = NULL;
 
-	gbe_offsite_init(&offsite);
+	gbe_offsite_read(NULL, &offsite);
 	must_be_new(&offsite);
 	object = json_object_new();
 	gbe_offsite_print(&offsite, object);
@@ -185,7 +185,7 @@ START_TEST(overdue)
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_auto(GbeOffsite) offsite = {0};
 
-		gbe_offsite_init(&offsite);
+		gbe_offsite_read(NULL, &offsite);
 		offsite.first_pushed_at = cases[i].first_pushed_at;
 		offsite.pushed_at = cases[i].pushed_at;
 		offsite.proved_at = cases[i].proved_at;

@@ -11,7 +11,7 @@ START_TEST(round_trip)
 	g_auto(GbePeriodic) again = {0};
 	g_autoptr(JsonObject) object = NULL;
 
-	gbe_periodic_init(&periodic);
+	gbe_periodic_read(NULL, &periodic);
 	periodic.backup = g_strdup("b");
 	periodic.member = g_strdup("81");
 	periodic.taken = 5;
@@ -37,7 +37,7 @@ START_TEST(what_is_noted)
 {
 	g_auto(GbePeriodic) periodic = {0};
 
-	gbe_periodic_init(&periodic);
+	gbe_periodic_read(NULL, &periodic);
 	ck_assert(!gbe_periodic_is_overdue(&periodic));
 	gbe_periodic_note(&periodic, GBE_PERIODIC_TAKEN, NULL, 100);
 	ck_assert(!gbe_periodic_is_overdue(&periodic));

@@ -93,7 +93,7 @@ START_TEST(round_trip)
 	g_autoptr(JsonObject) object = NULL;
 	const GbeDeployment other = {.id = (char *)"os-b.1"};
 
-	gbe_rehearsal_init(&rehearsal);
+	gbe_rehearsal_read(NULL, &rehearsal);
 	ck_assert_int_eq(rehearsal.at, -1);
 	rehearsal.deployment.id = g_strdup("os-b.0");
 	rehearsal.deployment.handle = g_strdup("1:2");

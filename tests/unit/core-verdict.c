@@ -29,7 +29,7 @@ START_TEST(words_round_trip)
 	for (guint i = 0; i < 3; i++) {
 		ck_assert_str_eq(gbe_grade_to_string((GbeGrade)i), grades[i]);
 		ck_assert_uint_eq(gbe_words_find(&gbe_grade_words, grades[i]), i);
-		ck_assert_str_eq(gbe_origin_to_string((GbeOrigin)i), origins[i]);
+		ck_assert_str_eq(gbe_words_get(&gbe_origin_words, i), origins[i]);
 		ck_assert_uint_eq(gbe_words_find(&gbe_origin_words, origins[i]), i);
 	}
 }

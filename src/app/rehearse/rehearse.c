@@ -571,7 +571,7 @@ gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsa
 	GbeSession session;
 	bool ok;
 
-	gbe_rehearsal_init(&rehearsal);
+	gbe_rehearsal_read(NULL, &rehearsal);
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
 	ok = rehearse_update(app, options, session.observed, &rehearsal, error);

@@ -367,7 +367,7 @@ gbe_preflight_check_space(const GbeObserved *observed, GPtrArray *findings)
 				  "no room for the next upgrade's backup in %s: %" G_GUINT64_FORMAT
 				  " more files can be made there, and it takes %" G_GUINT64_FORMAT,
 				  observed->store->path, space.inodes, space.would_make);
-	else if (!gbe_space_fits_after_prune(&space))
+	else if (gbe_space_missing(&space) > 0)
 		gbe_preflight_add(
 		    findings, "space", GBE_PREFLIGHT_BAD,
 		    "no room for the next upgrade's backup in %s: %s to write, %s free, %s more "

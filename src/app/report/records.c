@@ -130,7 +130,7 @@ gbe_periodic_status(GbeApp *app, const GbeHealthLook *look)
 		return NULL;
 	status = gbe_fields_new(&gbe_periodic_items);
 	if (!gbe_periodic_load(app, &status->record))
-		gbe_periodic_init(&status->record);
+		gbe_periodic_read(NULL, &status->record);
 	status->schedule = g_strdup(app->config->backup.schedule);
 	status->result = g_strdup(gbe_periodic_result_to_string(status->record.result));
 	if (status->record.succeeded >= 0 && now >= status->record.succeeded)

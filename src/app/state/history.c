@@ -57,7 +57,7 @@ gbe_history_read(GbeApp *app, const char *store, GbeOffsite *ret_offsite)
 {
 	g_autoptr(GError) local = NULL;
 
-	gbe_offsite_init(ret_offsite);
+	gbe_offsite_read(NULL, ret_offsite);
 	if (!gbe_history_load(app, store, ret_offsite, &local))
 		gbe_note("%s", local->message);
 }

@@ -60,7 +60,7 @@ print_text(const GbeListEntry *entry, const GbeManifest *m, const char *path)
 	print_known("Because", m->grade_reason);
 	print_known("Verdict", entry->verdict);
 	print_known("Health", gbe_health_to_string(m->health));
-	print_known("Origin", gbe_origin_to_string(m->origin));
+	print_known("Origin", gbe_words_get(&gbe_origin_words, m->origin));
 	print_known("Verified", gbe_words_get(&gbe_verified_words, m->verified));
 	print_known("Method", gbe_method_to_string(m->method));
 	print_known("Data", m->data_dir);

@@ -56,9 +56,8 @@ is_at_or_below(const char *path, const char *directory)
 {
 	gsize len = strlen(directory);
 
-	if (g_str_equal(directory, "/"))
-		return true;
-	return strncmp(path, directory, len) == 0 && (path[len] == '\0' || path[len] == '/');
+	return g_str_equal(directory, "/") ||
+	       (strncmp(path, directory, len) == 0 && (path[len] == '\0' || path[len] == '/'));
 }
 
 bool
@@ -101,24 +100,28 @@ gbe_config_is_off(const GbeConfig *config)
 bool
 gbe_config_check(const GbeConfig *config, GError **error)
 {
-	if (g_str_equal(config->etcd.data_dir, "/"))
-		return gbe_config_refuse(config, "etcd", "data-dir", "cannot be the root directory",
-					 error);
-	if (config->etcd.cert != NULL && config->etcd.key == NULL)
-		return gbe_config_refuse(config, "etcd", "cert", "needs [etcd] key as well", error);
-	if (config->etcd.key != NULL && config->etcd.cert == NULL)
-		return gbe_config_refuse(config, "etcd", "key", "needs [etcd] cert as well", error);
-	if (config->etcd.password_file != NULL && config->etcd.user == NULL)
-		return gbe_config_refuse(config, "etcd", "password-file",
-					 "needs [etcd] user as well", error);
-	if (config->health.request_timeout > config->health.timeout)
-		return gbe_config_refuse(config, "health", "request-timeout",
-					 "is longer than [health] timeout", error);
-	if (config->store.url != NULL && config->store.directory != NULL)
-		return gbe_config_refuse(config, "store", "url",
-					 "and [store] directory are both set: a store is one or "
-					 "the other",
-					 error);
+	const struct {
+		bool wrong;
+		const char *group, *key, *what;
+	} rules[] = {
+	    {g_str_equal(config->etcd.data_dir, "/"), "etcd", "data-dir",
+	     "cannot be the root directory"},
+	    {config->etcd.cert != NULL && config->etcd.key == NULL, "etcd", "cert",
+	     "needs [etcd] key as well"},
+	    {config->etcd.key != NULL && config->etcd.cert == NULL, "etcd", "key",
+	     "needs [etcd] cert as well"},
+	    {config->etcd.password_file != NULL && config->etcd.user == NULL, "etcd",
+	     "password-file", "needs [etcd] user as well"},
+	    {config->health.request_timeout > config->health.timeout, "health", "request-timeout",
+	     "is longer than [health] timeout"},
+	    {config->store.url != NULL && config->store.directory != NULL, "store", "url",
+	     "and [store] directory are both set: a store is one or the other"},
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(rules); i++)
+		if (rules[i].wrong)
+			return gbe_config_refuse(config, rules[i].group, rules[i].key,
+						 rules[i].what, error);
 	return check_store(config, "backup", config->backup.directory, error) &&
 	       check_store(config, "store", config->store.directory, error);
 }
@@ -139,27 +142,20 @@ typedef struct {
 	char *group; /* NULL: before the first group */
 	bool group_known;
 	GHashTable *seen; /* "group.key" -> nothing */
-	GPtrArray *settings;
+	GArray *settings; /* of Setting */
 	GPtrArray *warnings;
 	GbeConfig *scratch; /* takes each value first: a refused value never reaches the real one */
 	char *bad_key;
 } Merge;
 
 static void
-setting_free(gpointer data)
-{
-	Setting *setting = data;
-
-	g_free(setting->text);
-	g_free(setting);
-}
-
-static void
 merge_clear(Merge *merge)
 {
+	for (guint i = 0; i < merge->settings->len; i++)
+		g_free(g_array_index(merge->settings, Setting, i).text);
 	g_free(merge->group);
 	g_clear_pointer(&merge->seen, g_hash_table_unref);
-	g_clear_pointer(&merge->settings, g_ptr_array_unref);
+	g_clear_pointer(&merge->settings, g_array_unref);
 	g_clear_pointer(&merge->warnings, g_ptr_array_unref);
 	g_clear_pointer(&merge->scratch, gbe_config_free);
 	g_free(merge->bad_key);
@@ -192,59 +188,14 @@ is_name(const char *text)
 	       strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_.") == strlen(text);
 }
 
-static bool
-take_group(Merge *merge, char *text, GError **error)
-{
-	gsize len = strlen(text);
-	g_autofree char *what = NULL;
-
-	if (text[len - 1] != ']')
-		return fail_line(merge, "a group has no \"]\" at its end", error);
-	text[len - 1] = '\0';
-	text = g_strstrip(text + 1);
-	if (!is_name(text))
-		return fail_line(merge, "the name of a group has only letters, digits, - _ .",
-				 error);
-	g_free(merge->group);
-	merge->group = g_strdup(text);
-	merge->group_known = gbe_config_group_known(text);
-	if (merge->group_known)
-		return true;
-	what = g_strdup_printf("[%s]: there is no such group", text);
-	return take_unknown(merge, what, error);
-}
-
-/* Sets ->bad_key first; it stays set where this fails. */
-static bool
-take_known(Merge *merge, const char *name, const char *text, GError **error)
-{
-	const GbeConfigKey *key = gbe_config_key_find(merge->group, name);
-	g_autofree char *what = NULL;
-	Setting *setting;
-
-	if (!g_hash_table_add(merge->seen, g_strdup(merge->bad_key))) {
-		what = g_strdup_printf("[%s] %s: is there twice in this file", merge->group, name);
-		return fail_line(merge, what, error);
-	}
-	if (key == NULL) {
-		what = g_strdup_printf("[%s] %s: there is no such key", merge->group, name);
-		return take_unknown(merge, what, error);
-	}
-	if (!gbe_config_key_set(key, merge->scratch, text, error))
-		return gbe_prefix(error, "%s:%u: [%s] %s", merge->file, merge->line, key->group,
-				  key->key);
-	setting = g_new0(Setting, 1);
-	setting->key = key;
-	setting->text = g_strdup(text);
-	setting->line = merge->line;
-	g_ptr_array_add(merge->settings, setting);
-	return true;
-}
-
+/* ->bad_key stays set where this fails. */
 static bool
 take_key(Merge *merge, char *text, GError **error)
 {
 	char *equals = strchr(text, '=');
+	g_autofree char *what = NULL;
+	const GbeConfigKey *key;
+	Setting setting;
 	char *name;
 
 	if (equals == NULL)
@@ -260,9 +211,27 @@ take_key(Merge *merge, char *text, GError **error)
 		return true;
 	g_free(merge->bad_key);
 	merge->bad_key = origin_name(merge->group, name);
-	if (merge->skip == NULL || !g_hash_table_contains(merge->skip, merge->bad_key))
-		if (!take_known(merge, name, g_strstrip(equals + 1), error))
+	key = gbe_config_key_find(merge->group, name);
+	text = g_strstrip(equals + 1);
+	if (merge->skip != NULL && g_hash_table_contains(merge->skip, merge->bad_key)) {
+		g_clear_pointer(&merge->bad_key, g_free);
+		return true;
+	}
+	if (!g_hash_table_add(merge->seen, g_strdup(merge->bad_key))) {
+		what = g_strdup_printf("[%s] %s: is there twice in this file", merge->group, name);
+		return fail_line(merge, what, error);
+	}
+	if (key == NULL) {
+		what = g_strdup_printf("[%s] %s: there is no such key", merge->group, name);
+		if (!take_unknown(merge, what, error))
 			return false;
+	} else {
+		if (!gbe_config_key_set(key, merge->scratch, text, error))
+			return gbe_prefix(error, "%s:%u: [%s] %s", merge->file, merge->line,
+					  key->group, key->key);
+		setting = (Setting){key, g_strdup(text), merge->line};
+		g_array_append_val(merge->settings, setting);
+	}
 	g_clear_pointer(&merge->bad_key, g_free);
 	return true;
 }
@@ -293,7 +262,23 @@ take_file(Merge *merge, const char *bytes, gsize size, GError **error)
 			if (g_ascii_iscntrl(*c) && *c != '\t')
 				return fail_line(merge, "a control character", error);
 		if (text[0] == '[') {
-			if (!take_group(merge, text, error))
+			g_autofree char *what = NULL;
+			gsize len = strlen(text);
+			char *name;
+
+			if (text[len - 1] != ']')
+				return fail_line(merge, "a group has no \"]\" at its end", error);
+			text[len - 1] = '\0';
+			name = g_strstrip(text + 1);
+			if (!is_name(name))
+				return fail_line(
+				    merge, "the name of a group has only letters, digits, - _ .",
+				    error);
+			g_free(merge->group);
+			merge->group = g_strdup(name);
+			merge->group_known = gbe_config_key_find(name, NULL) != NULL;
+			what = g_strdup_printf("[%s]: there is no such group", name);
+			if (!merge->group_known && !take_unknown(merge, what, error))
 				return false;
 		} else if (text[0] != '\0' && text[0] != '#' && text[0] != ';') {
 			if (!take_key(merge, text, error))
@@ -310,7 +295,7 @@ gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gsize s
 	g_auto(Merge) merge = {.file = file, .strict = strict, .skip = skip};
 
 	merge.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	merge.settings = g_ptr_array_new_with_free_func(setting_free);
+	merge.settings = g_array_new(false, false, sizeof(Setting));
 	merge.warnings = g_ptr_array_new_with_free_func(g_free);
 	merge.scratch = gbe_config_new();
 	if (!take_file(&merge, bytes, size, error)) {
@@ -319,7 +304,7 @@ gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gsize s
 		return false;
 	}
 	for (guint i = 0; i < merge.settings->len; i++) {
-		const Setting *setting = merge.settings->pdata[i];
+		const Setting *setting = &g_array_index(merge.settings, Setting, i);
 
 		if (!gbe_config_key_set(setting->key, config, setting->text, NULL))
 			g_assert_not_reached();

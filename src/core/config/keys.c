@@ -2,9 +2,7 @@
 #include "core/config/keys.h"
 
 #include "core/config/lists.h"
-#include "core/path.h"
 #include "core/redact.h"
-#include "core/typed-offset.h"
 
 #include <string.h>
 
@@ -14,20 +12,6 @@
 #define SCHEDULE_MAX 255
 #define MIB (G_GUINT64_CONSTANT(1) << 20)
 #define TIB (G_GUINT64_CONSTANT(1) << 40)
-
-/* In the order of the enums in config.h. */
-static const char *const when_words[] = {"cow-only", "always", "never", NULL};
-static const char *const requests_words[] = {"yes", "watch", "no", NULL};
-static const char *const verify_words[] = {"auto", "sanity", "full", "none", NULL};
-static const char *const upgrade_words[] = {"auto", "refuse", "continue", NULL};
-static const char *const rollback_words[] = {"restore", "if-failed", "never", NULL};
-static const char *const corrupt_words[] = {"restore", "refuse", "keep", NULL};
-static const char *const missing_words[] = {"fresh", "restore", NULL};
-static const char *const failed_words[] = {"last-good", "keep", "refuse", NULL};
-static const char *const nospace_words[] = {"cannot-tell", "unhealthy", "healthy", NULL};
-static const char *const rehearse_words[] = {"auto", "full", "versions", "no", NULL};
-static const char *const failed_rehearsal_words[] = {"warn", "lock", NULL};
-static const char *const scale_words[] = {"no", "attempt", NULL};
 
 static bool
 is_member_dir(const char *text)
@@ -44,19 +28,28 @@ is_service(const char *text)
 	       strspn(text, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ":_.\\-@") == len;
 }
 
-/* @scheme, followed by a text without blanks that is no list. */
+/* Is @text an address with one of @schemes (with blanks between them), without blanks, and no list? */
 static bool
-has_scheme(const char *text, const char *scheme)
+has_scheme(const char *text, const char *schemes)
 {
-	return g_str_has_prefix(text, scheme) && text[strlen(scheme)] != '\0' &&
-	       strpbrk(text, " \t,") == NULL;
+	g_auto(GStrv) all = g_strsplit(schemes, " ", -1);
+
+	for (guint i = 0; all[i] != NULL; i++)
+		if (g_str_has_prefix(text, all[i]) && text[strlen(all[i])] != '\0')
+			return strpbrk(text, " \t,") == NULL;
+	return false;
 }
 
 static bool
 is_endpoint(const char *text)
 {
-	return has_scheme(text, "http://") || has_scheme(text, "https://") ||
-	       has_scheme(text, "unix://");
+	return has_scheme(text, "http:// https:// unix://");
+}
+
+static bool
+is_proxy(const char *text)
+{
+	return has_scheme(text, "http:// https:// socks5h://");
 }
 
 static bool
@@ -65,7 +58,7 @@ is_peer_urls(const char *text)
 	g_auto(GStrv) urls = g_strsplit(text, ",", -1);
 
 	for (guint i = 0; urls[i] != NULL; i++)
-		if (!has_scheme(urls[i], "http://") && !has_scheme(urls[i], "https://"))
+		if (!has_scheme(urls[i], "http:// https://"))
 			return false;
 	return urls[0] != NULL;
 }
@@ -128,50 +121,15 @@ is_user(const char *text)
 }
 
 static bool
-is_proxy(const char *text)
-{
-	return has_scheme(text, "http://") || has_scheme(text, "https://") ||
-	       has_scheme(text, "socks5h://");
-}
-
-static bool
 is_region(const char *text)
 {
 	return strlen(text) <= 64 &&
 	       text[strspn(text, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-")] == '\0';
 }
 
-static const GbeKind kind_below = {gbe_path_is_below, "is not a path below data-dir, like version"};
-static const GbeKind kind_member_dir = {
-    is_member_dir, "is neither auto, . nor a path below data-dir, like db/etcd"};
-static const GbeKind kind_service = {is_service, "is not the name of a service, like etcd.service"};
-static const GbeKind kind_endpoint = {
-    is_endpoint, "is not one address with http://, https:// or unix:// before it"};
-static const GbeKind kind_peer_urls = {
-    is_peer_urls, "is not a list of http:// or https:// addresses with commas between them"};
-static const GbeKind kind_args = {is_args, "has a quote that does not end"};
 static const GbeKind kind_command = {is_command, "is not an absolute path with its arguments"};
-static const GbeKind kind_files = {is_files, "is not a list of absolute paths, with - before those "
-					     "that need not be there"};
-static const GbeKind kind_credentials = {is_credentials, "is not a list of NAME:/PATH"};
-static const GbeKind kind_directories = {is_directories,
-					 "is not a list of absolute paths, none of them /"};
-static const GbeKind kind_schedule = {is_schedule,
-				      "is not a calendar event of systemd.time(7), like daily or "
-				      "Mon..Fri 03:30"};
-static const GbeKind kind_bucket = {is_bucket, "is not https://HOST/BUCKET or "
-					       "https://HOST:PORT/BUCKET/PREFIX"};
-static const GbeKind kind_region = {is_region,
-				    "is not the name of a region, like us-east-1 or default"};
-static const GbeKind kind_proxy = {is_proxy,
-				   "is not one address with http://, https:// or socks5h:// before "
-				   "it"};
-static const GbeKind kind_patterns = {is_patterns,
-				      "is not a list of names and patterns without .. in them"};
-
-static const GbeKind kind_user = {is_user,
-				  "is not a name of a user: its password is in password-file="};
-static const GbeKind kind_names = {is_names, "is not a list of addresses and hosts' names"};
+static const GbeKind kind_schedule = {
+    is_schedule, "is not a calendar event of systemd.time(7), like daily or Mon..Fri 03:30"};
 
 #define TYPE_TEXT char *
 #define TYPE_PATH char *
@@ -189,58 +147,69 @@ static const GbeKind kind_names = {is_names, "is not a list of addresses and hos
 	}
 #define TEXT(group, name, field, fallback, none, kind)                                             \
 	ROW(group, name, TEXT, field, fallback, none, 0, 0, NULL, kind)
+#define KIND(valid, otherwise) (&(const GbeKind){valid, otherwise})
 #define PATH(group, name, field, fallback, none)                                                   \
 	ROW(group, name, PATH, field, fallback, none, 0, 0, NULL, NULL)
 #define BOOL(group, name, field, fallback)                                                         \
 	ROW(group, name, BOOL, field, fallback, NULL, 0, 1, NULL, NULL)
-#define WORD(group, name, field, fallback, words)                                                  \
-	ROW(group, name, WORD, field, fallback, NULL, 0, 0, words, NULL)
+/* Its words follow, in the order of its enumeration in config.h. */
+#define WORD(group, name, field, fallback, ...)                                                    \
+	ROW(group, name, WORD, field, fallback, NULL, 0, 0,                                        \
+	    ((const char *const[]){__VA_ARGS__, NULL}), NULL)
 #define NUMBER(group, name, type, field, fallback, none, min, max)                                 \
 	ROW(group, name, type, field, fallback, none, min, max, NULL, NULL)
 
 /* clang-format off */
 const GbeConfigKey gbe_config_keys[] = {
 	PATH(etcd, "data-dir", data_dir, "/var/lib/etcd", NULL),
-	TEXT(etcd, "member-dir", member_dir, "auto", NULL, &kind_member_dir),
-	TEXT(etcd, "version-file", version_file, "", "", &kind_below),
+	TEXT(etcd, "member-dir", member_dir, "auto", NULL,
+	     KIND(is_member_dir, "is neither auto, . nor a path below data-dir, like db/etcd")),
+	TEXT(etcd, "version-file", version_file, "", "",
+	     KIND(gbe_path_is_below, "is not a path below data-dir, like version")),
 	PATH(etcd, "wal-dir", wal_dir, "", ""),
-	TEXT(etcd, "service", service, "etcd.service", "", &kind_service),
+	TEXT(etcd, "service", service, "etcd.service", "",
+	     KIND(is_service, "is not the name of a service, like etcd.service")),
 	PATH(etcd, "binary", binary, "/usr/bin/etcd", NULL),
-	TEXT(etcd, "endpoint", endpoint, "http://127.0.0.1:2379", NULL, &kind_endpoint),
+	TEXT(etcd, "endpoint", endpoint, "http://127.0.0.1:2379", NULL,
+	     KIND(is_endpoint, "is not one address with http://, https:// or unix:// before it")),
 	PATH(etcd, "cacert", cacert, "", ""),
 	PATH(etcd, "cert", cert, "", ""),
 	PATH(etcd, "key", key, "", ""),
-	TEXT(etcd, "user", user, "", "", &kind_user),
+	TEXT(etcd, "user", user, "", "",
+	     KIND(is_user, "is not a name of a user: its password is in password-file=")),
 	PATH(etcd, "password-file", password_file, "", ""),
 	TEXT(etcd, "name", name, "", "", NULL),
-	TEXT(etcd, "peer-urls", peer_urls, "", "", &kind_peer_urls),
+	TEXT(etcd, "peer-urls", peer_urls, "", "",
+	     KIND(is_peer_urls, "is not a list of http:// or https:// addresses with commas "
+				"between them")),
 
 	NUMBER(health, "timeout", DURATION, timeout, "300s", NULL, 1, DAY),
-	WORD(health, "timeout-scale", timeout_scale, "attempt", scale_words),
+	WORD(health, "timeout-scale", timeout_scale, "attempt", "no", "attempt"),
 	NUMBER(health, "request-timeout", DURATION, request_timeout, "5s", NULL, 1, 10 * MINUTE),
 	NUMBER(health, "min-free", PERCENT, min_free, "5%", NULL, 0, 100),
 	NUMBER(health, "quota-warn", PERCENT, quota_warn, "80%", NULL, 0, 100),
 	NUMBER(health, "cert-warn", DURATION, cert_warn, "30d", NULL, 0, 3650 * DAY),
-	WORD(health, "on-nospace", on_nospace, "cannot-tell", nospace_words),
+	WORD(health, "on-nospace", on_nospace, "cannot-tell", "cannot-tell", "unhealthy", "healthy"),
 	NUMBER(health, "monitor", DURATION, monitor, "5min", NULL, 0, 7 * DAY),
 
 	PATH(backup, "directory", directory, "auto", "auto"),
 	NUMBER(backup, "keep-good", COUNT, keep_good, "auto", "auto", 1, 50),
 	NUMBER(backup, "keep-bad", COUNT, keep_bad, "1", NULL, 0, 50),
-	WORD(backup, "at-boot", at_boot, "cow-only", when_words),
-	WORD(backup, "at-shutdown", at_shutdown, "cow-only", when_words),
-	WORD(backup, "verify", verify, "auto", verify_words),
-	WORD(backup, "on-upgrade-failure", on_upgrade_failure, "auto", upgrade_words),
+	WORD(backup, "at-boot", at_boot, "cow-only", "cow-only", "always", "never"),
+	WORD(backup, "at-shutdown", at_shutdown, "cow-only", "cow-only", "always", "never"),
+	WORD(backup, "verify", verify, "auto", "auto", "sanity", "full", "none"),
+	WORD(backup, "on-upgrade-failure", on_upgrade_failure, "auto", "auto", "refuse", "continue"),
 	TEXT(backup, "schedule", schedule, "", "", &kind_schedule),
 	NUMBER(backup, "hourly", COUNT, hourly, "24", NULL, 0, 1000),
 	NUMBER(backup, "daily", COUNT, daily, "7", NULL, 0, 1000),
 
-	WORD(restore, "on-rollback", on_rollback, "restore", rollback_words),
+	WORD(restore, "on-rollback", on_rollback, "restore", "restore", "if-failed", "never"),
 	NUMBER(restore, "trial-limit", DURATION, trial_limit, "1h", NULL, 0, 365 * DAY),
 	BOOL(restore, "retry-trial", retry_trial, "yes"),
-	WORD(restore, "on-corrupt-data", on_corrupt_data, "restore", corrupt_words),
-	WORD(restore, "on-missing-data", on_missing_data, "fresh", missing_words),
-	WORD(restore, "on-upgrade-from-failed", on_upgrade_from_failed, "last-good", failed_words),
+	WORD(restore, "on-corrupt-data", on_corrupt_data, "restore", "restore", "refuse", "keep"),
+	WORD(restore, "on-missing-data", on_missing_data, "fresh", "fresh", "restore"),
+	WORD(restore, "on-upgrade-from-failed", on_upgrade_from_failed, "last-good",
+	     "last-good", "keep", "refuse"),
 	BOOL(restore, "hand-back", hand_back, "yes"),
 	NUMBER(restore, "verify-budget", DURATION, verify_budget, "1min", NULL, 0, HOUR),
 
@@ -250,16 +219,22 @@ const GbeConfigKey gbe_config_keys[] = {
 	NUMBER(defrag, "interval", DURATION, interval, "5min", NULL, 1, 365 * DAY),
 	BOOL(defrag, "at-start", at_start, "yes"),
 
-	TEXT(run, "args", args, "", "", &kind_args),
-	TEXT(run, "env-file", env_file, "", "", &kind_files),
-	TEXT(run, "credentials", credentials, "", "", &kind_credentials),
+	TEXT(run, "args", args, "", "", KIND(is_args, "has a quote that does not end")),
+	TEXT(run, "env-file", env_file, "", "",
+	     KIND(is_files, "is not a list of absolute paths, with - before those that need not be "
+			    "there")),
+	TEXT(run, "credentials", credentials, "", "",
+	     KIND(is_credentials, "is not a list of NAME:/PATH")),
 	NUMBER(run, "quota-backend-bytes", SIZE, quota_backend_bytes, "2GiB", NULL, 16 * MIB, TIB),
 	NUMBER(run, "memory-high", SIZE, memory_high, "", "", 16 * MIB, 64 * TIB),
 	NUMBER(run, "io-weight", COUNT, io_weight, "", "", 1, 10000),
 
-	TEXT(certs, "directories", directories, "", "", &kind_directories),
-	TEXT(certs, "regenerated", regenerated, "", "", &kind_patterns),
-	TEXT(certs, "names", names, "", "", &kind_names),
+	TEXT(certs, "directories", directories, "", "",
+	     KIND(is_directories, "is not a list of absolute paths, none of them /")),
+	TEXT(certs, "regenerated", regenerated, "", "",
+	     KIND(is_patterns, "is not a list of names and patterns without .. in them")),
+	TEXT(certs, "names", names, "", "",
+	     KIND(is_names, "is not a list of addresses and hosts' names")),
 	NUMBER(certs, "validity", DURATION, validity, "365d", NULL, 6 * HOUR, 3650 * DAY),
 	TEXT(certs, "renew-command", renew_command, "", "", &kind_command),
 
@@ -270,11 +245,14 @@ const GbeConfigKey gbe_config_keys[] = {
 	PATH(metrics, "textfile", textfile, "", ""),
 
 	PATH(store, "directory", directory, "", ""),
-	TEXT(store, "url", url, "", "", &kind_bucket),
-	TEXT(store, "region", region, "us-east-1", NULL, &kind_region),
+	TEXT(store, "url", url, "", "",
+	     KIND(is_bucket, "is not https://HOST/BUCKET or https://HOST:PORT/BUCKET/PREFIX")),
+	TEXT(store, "region", region, "us-east-1", NULL,
+	     KIND(is_region, "is not the name of a region, like us-east-1 or default")),
 	PATH(store, "access-key-file", access_key_file, "", ""),
 	PATH(store, "ca", ca, "", ""),
-	TEXT(store, "proxy", proxy, "", "", &kind_proxy),
+	TEXT(store, "proxy", proxy, "", "",
+	     KIND(is_proxy, "is not one address with http://, https:// or socks5h:// before it")),
 	NUMBER(store, "rate-limit", SIZE, rate_limit, "", "", 1024, TIB),
 	TEXT(store, "schedule", schedule, "", "", &kind_schedule),
 	NUMBER(store, "queue-keep", COUNT, queue_keep, "3", NULL, 1, 100),
@@ -285,14 +263,14 @@ const GbeConfigKey gbe_config_keys[] = {
 	PATH(store, "identity", identity, "", ""),
 	NUMBER(store, "hourly", COUNT, hourly, "", "", 0, 1000),
 	NUMBER(store, "daily", COUNT, daily, "", "", 0, 1000),
-	WORD(store, "requests", requests, "yes", requests_words),
+	WORD(store, "requests", requests, "yes", "yes", "watch", "no"),
 
 	NUMBER(alarm, "compact-keep", COUNT64, compact_keep, "1000", NULL, 1, 1000000000),
 
-	WORD(preflight, "rehearse", rehearse, "auto", rehearse_words),
+	WORD(preflight, "rehearse", rehearse, "auto", "auto", "full", "versions", "no"),
 	NUMBER(preflight, "rehearse-copy-max", SIZE, rehearse_copy_max, "256MiB", NULL, 0, TIB),
 	TEXT(preflight, "rehearse-command", rehearse_command, "", "", &kind_command),
-	WORD(preflight, "on-failed-rehearsal", lock_failed, "warn", failed_rehearsal_words),
+	WORD(preflight, "on-failed-rehearsal", lock_failed, "warn", "warn", "lock"),
 	{ NULL },
 };
 
@@ -323,18 +301,9 @@ const GbeConfigKey *
 gbe_config_key_find(const char *group, const char *name)
 {
 	for (const GbeConfigKey *key = gbe_config_keys; key->group != NULL; key++)
-		if (g_str_equal(key->group, group) && g_str_equal(key->key, name))
+		if (g_str_equal(key->group, group) && (name == NULL || g_str_equal(key->key, name)))
 			return key;
 	return NULL;
-}
-
-bool
-gbe_config_group_known(const char *group)
-{
-	for (const GbeConfigKey *key = gbe_config_keys; key->group != NULL; key++)
-		if (g_str_equal(key->group, group))
-			return true;
-	return false;
 }
 
 #define NUMBER_MAX ((G_GUINT64_CONSTANT(1) << 53) - 1)
@@ -407,10 +376,8 @@ bool
 gbe_duration_parse(const char *text, guint64 *ret_seconds, GError **error)
 {
 	/* Only zero needs no unit: "monitor=0". */
-	if (g_str_equal(text, "0"))
-		*ret_seconds = 0;
-	if (g_str_equal(text, "0") ||
-	    parse_with_unit(text, duration_units, G_N_ELEMENTS(duration_units), ret_seconds))
+	if (parse_with_unit(g_str_equal(text, "0") ? "0s" : text, duration_units,
+			    G_N_ELEMENTS(duration_units), ret_seconds))
 		return true;
 	return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
 			 "\"%s\" is not a time: a number with s, min, h or d, like 10s or 5min",
@@ -500,19 +467,6 @@ set_number(const GbeConfigKey *key, GbeConfig *config, const char *text, GError 
 }
 
 static bool
-set_bool(const GbeConfigKey *key, GbeConfig *config, const char *text, GError **error)
-{
-	static const char *const yes[] = {"yes", "true", "1", NULL};
-	static const char *const no[] = {"no", "false", "0", NULL};
-
-	if (!g_strv_contains(yes, text) && !g_strv_contains(no, text))
-		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "\"%s\" is neither yes nor no",
-				 text);
-	store_number(key, config, g_strv_contains(yes, text));
-	return true;
-}
-
-static bool
 set_word(const GbeConfigKey *key, GbeConfig *config, const char *text, GError **error)
 {
 	g_autofree char *all = NULL;
@@ -541,19 +495,6 @@ may_hold_password(const GbeConfigKey *key)
 {
 	return (g_str_equal(key->group, "etcd") && g_str_equal(key->key, "endpoint")) ||
 	       (g_str_equal(key->group, "store") && g_str_equal(key->key, "proxy"));
-}
-
-static bool
-set_text(const GbeConfigKey *key, GbeConfig *config, const char *text, GError **error)
-{
-	g_autofree char *shown =
-	    may_hold_password(key) ? gbe_redact_endpoint(text) : g_strdup(text);
-
-	if (key->kind != NULL && !key->kind->valid(text))
-		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "\"%s\" %s", shown,
-				 key->kind->otherwise);
-	store_text(key, config, g_strdup(text));
-	return true;
 }
 
 /* Each path gets one spelling, because paths are compared as text. */
@@ -586,6 +527,9 @@ is_text(const GbeConfigKey *key)
 bool
 gbe_config_key_set(const GbeConfigKey *key, GbeConfig *config, const char *text, GError **error)
 {
+	static const char *const yes[] = {"yes", "true", "1", NULL};
+	static const char *const no[] = {"no", "false", "0", NULL};
+
 	if (key->none != NULL && g_str_equal(text, key->none)) {
 		if (is_text(key))
 			store_text(key, config, NULL);
@@ -597,11 +541,23 @@ gbe_config_key_set(const GbeConfigKey *key, GbeConfig *config, const char *text,
 		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "is empty");
 	switch (key->type) {
 	case GBE_KEY_TEXT:
-		return set_text(key, config, text, error);
+		if (key->kind != NULL && !key->kind->valid(text)) {
+			g_autofree char *shown =
+			    may_hold_password(key) ? gbe_redact_endpoint(text) : g_strdup(text);
+
+			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "\"%s\" %s", shown,
+					 key->kind->otherwise);
+		}
+		store_text(key, config, g_strdup(text));
+		return true;
 	case GBE_KEY_PATH:
 		return set_path(key, config, text, error);
 	case GBE_KEY_BOOL:
-		return set_bool(key, config, text, error);
+		if (!g_strv_contains(yes, text) && !g_strv_contains(no, text))
+			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+					 "\"%s\" is neither yes nor no", text);
+		store_number(key, config, g_strv_contains(yes, text));
+		return true;
 	case GBE_KEY_WORD:
 		return set_word(key, config, text, error);
 	case GBE_KEY_DURATION:

@@ -34,8 +34,8 @@ typedef struct {
 /* In the order of display. Ends with a NULL group. */
 extern const GbeConfigKey gbe_config_keys[];
 
-const GbeConfigKey *gbe_config_key_find(const char *group, const char *key); /* NULL */
-bool gbe_config_group_known(const char *group);
+/* @key NULL: the first key of @group. NULL: there is none. */
+const GbeConfigKey *gbe_config_key_find(const char *group, const char *key);
 /* The optional program ("store", "certs", "cluster") that alone reads @key; NULL: the base reads it. */
 const char *gbe_config_key_program(const GbeConfigKey *key);
 /* GBE_ERROR_INVALID_CONFIG says what is wrong and what is allowed, without file, line and key. */

@@ -79,25 +79,6 @@ split_words(const char *text)
 	return words;
 }
 
-/* Adds @word, with variables: "$NAME" alone stands for several words. */
-static void
-add_word(GPtrArray *words, const char *word, char **environment)
-{
-	g_autofree char *name = NULL;
-	const char *value;
-	g_auto(GStrv) parts = NULL;
-
-	if (*word != '$' || word[1] == '$') {
-		g_ptr_array_add(words, g_strdup(word));
-		return;
-	}
-	name = g_strcanon(g_strdup(word + 1), G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_", ' ');
-	value = g_environ_getenv(environment, g_strstrip(name));
-	parts = split_words(value != NULL ? value : "");
-	for (guint i = 0; parts[i] != NULL; i++)
-		g_ptr_array_add(words, g_strdup(parts[i]));
-}
-
 /* The arguments of @program in the command @line. NULL: the line does not start it. */
 static GPtrArray *
 arguments_of(const char *line, const char *program, char **environment)
@@ -109,12 +90,23 @@ arguments_of(const char *line, const char *program, char **environment)
 	for (guint i = 0; words[i] != NULL; i++) {
 		g_autofree char *name = g_path_get_basename(words[i] + strspn(words[i], "@-:+!|"));
 
-		if (found != NULL)
-			add_word(found, words[i], environment);
-		else if (g_str_equal(name, program))
+		if (found != NULL && *words[i] == '$' && words[i][1] != '$') {
+			/* A variable alone stands for several words. */
+			g_autofree char *variable =
+			    g_strcanon(g_strdup(words[i] + 1),
+				       G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_", ' ');
+			const char *value = g_environ_getenv(environment, g_strstrip(variable));
+			g_auto(GStrv) parts = split_words(value != NULL ? value : "");
+
+			for (guint k = 0; parts[k] != NULL; k++)
+				g_ptr_array_add(found, g_strdup(parts[k]));
+		} else if (found != NULL) {
+			g_ptr_array_add(found, g_strdup(words[i]));
+		} else if (g_str_equal(name, program)) {
 			found = g_ptr_array_new_with_free_func(g_free);
-		else if (g_str_equal(before, "-c"))
+		} else if (g_str_equal(before, "-c")) {
 			found = arguments_of(words[i], program, environment);
+		}
 		before = words[i];
 	}
 	return g_steal_pointer(&found);
@@ -301,9 +293,9 @@ is_same_directory(const char *path, const char *other)
 static bool
 is_agent(const GbeTold *told)
 {
-	for (guint i = 0; told->arguments != NULL && i < told->arguments->len; i++)
-		if (*(const char *)told->arguments->pdata[i] != '-')
-			return g_str_equal(told->arguments->pdata[i], "agent");
+	GBE_EACH(const char *, word, told->arguments)
+		if (*word != '-')
+			return g_str_equal(word, "agent");
 	return false;
 }
 

@@ -68,28 +68,6 @@ add_rule(Decision *d)
 	}
 }
 
-/* A request, 9, 10a and 10b displace the data by a rename, whatever its owner has made of it. Every other rule has to read
- * it. Behind a link there is no data: what the link leads to stays where it is. */
-static void
-apply_rules(Decision *d)
-{
-	GbeSituation readable = d->situation;
-	GbeRuling ruling;
-
-	gbe_rules_apply(&d->situation, &d->ruling);
-	if (!d->facts->deformed || d->situation.data != GBE_UNKNOWN)
-		return;
-	readable.data = d->facts->linked ? GBE_NO : GBE_YES;
-	readable.data_open = GBE_NO;
-	gbe_rules_apply(&readable, &ruling);
-	if (ruling.move != GBE_DATA_KEEP &&
-	    (ruling.rule == GBE_RULE_2 || ruling.rule == GBE_RULE_9 ||
-	     ruling.rule == GBE_RULE_10A || ruling.rule == GBE_RULE_10B)) {
-		d->situation = readable;
-		d->ruling = ruling;
-	}
-}
-
 /* Finds the rule. After an update that failed, finds it once more for the state before that update. */
 static void
 find_rule(Decision *d)
@@ -100,7 +78,23 @@ find_rule(Decision *d)
 	if (d->empties)
 		d->live_situation.request = GBE_REQUEST_IS_READY;
 	d->situation = d->live_situation;
-	apply_rules(d);
+	gbe_rules_apply(&d->situation, &d->ruling);
+	if (d->facts->deformed && d->situation.data == GBE_UNKNOWN) {
+		/* A request, 9, 10a and 10b displace the data by a rename, whatever its owner has made of it. Every other
+		 * rule has to read it. Behind a link there is no data: what the link leads to stays where it is. */
+		GbeSituation readable = d->situation;
+		GbeRuling ruling;
+
+		readable.data = d->facts->linked ? GBE_NO : GBE_YES;
+		readable.data_open = GBE_NO;
+		gbe_rules_apply(&readable, &ruling);
+		if (ruling.move != GBE_DATA_KEEP &&
+		    (ruling.rule == GBE_RULE_2 || ruling.rule == GBE_RULE_9 ||
+		     ruling.rule == GBE_RULE_10A || ruling.rule == GBE_RULE_10B)) {
+			d->situation = readable;
+			d->ruling = ruling;
+		}
+	}
 	choose_source(d, d->ruling.move);
 	if (!d->ruling.again)
 		return;
@@ -296,7 +290,7 @@ plan_take_over(Decision *d)
 		action->on_failure = GBE_FAILURE_HOLD;
 }
 
-/* The two etcd versions, of the data and of D. "" where the version file decided. */
+/* The two etcd versions, of the data and of D. NULL: the version file decided. */
 static char *
 versions_apart(const Decision *d)
 {
@@ -307,9 +301,9 @@ versions_apart(const Decision *d)
 	g_autofree char *theirs = gbe_decide_version_text(needs);
 	g_autofree char *own = gbe_decide_version_text(d->facts->etcd_version);
 
-	if (gbe_version_above(needs, d->facts->etcd_version) != GBE_YES)
-		return g_strdup("");
-	return g_strdup_printf(" (etcd %s, the data is of %s)", own, theirs);
+	return gbe_version_above(needs, d->facts->etcd_version) == GBE_YES
+		   ? g_strdup_printf(" (etcd %s, the data is of %s)", own, theirs)
+		   : NULL;
 }
 
 static void
@@ -358,54 +352,25 @@ plan_hold(Decision *d)
 	else if (leaving)
 		versions =
 		    g_strdup_printf(" (`greenboot-etcd %s` was interrupted)", d->facts->leaving);
-	else
-		versions = g_strdup("");
 	/* Without prerun, a member without its log would begin its cluster once more, or vote anew on what it has agreed
 	 * to. */
-	reason = g_strdup_printf("%s%s: %s%s", d->ruling.why, versions, lift,
-				 d->ruling.hold == GBE_HOLD_MEMBER
-				     ? ""
-				     : "; `systemctl mask --runtime greenboot-etcd-prerun` lets "
-				       "etcd start on what is there");
+	reason =
+	    g_strdup_printf("%s%s: %s%s", d->ruling.why, versions != NULL ? versions : "", lift,
+			    d->ruling.hold == GBE_HOLD_MEMBER
+				? ""
+				: "; `systemctl mask --runtime greenboot-etcd-prerun` lets "
+				  "etcd start on what is there");
 	(void)gbe_plan_add(d->plan, GBE_ACTION_HOLD, NULL, reason);
 	d->plan->hold = true;
 }
 
+/* Fills in the rest, that tells the executor how. The executor never asks for the rule. */
 static void
-plan_rest(Decision *d)
+finish_plan(Decision *d)
 {
 	const GbeFacts *facts = d->facts;
 	GbePlan *plan = d->plan;
-
-	if (d->live_situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
-		const GbeManifest *backup = gbe_situation_request(facts);
-		const char *why =
-		    "the backup is not there, is graded bad, or is a cluster member's";
-
-		if (facts->request_why != NULL)
-			why = facts->request_why;
-		/* This very start has tried the backup. */
-		else if (backup != NULL && facts->rejected != NULL &&
-			 g_hash_table_contains(facts->rejected, backup->name))
-			why = "the backup does not validate, or nobody could look";
-		plan->drop_request = true;
-		plan->request_failed = g_strdup(why);
-		/* The request that waits behind this one is looked at in the same start. */
-		plan->again = facts->request_waits;
-	}
-	plan->opened = plan->take_over == NULL && !plan->hold && d->live.take_over != NULL &&
-		       d->live.take_over->closing.present;
-	if (plan->actions->len == 0)
-		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
-}
-
-/* Fills in the plan's fields that tell the executor how. The executor never asks for the rule. */
-static void
-plan_how(Decision *d)
-{
-	const GbeFacts *facts = d->facts;
-	GbePlan *plan = d->plan;
-	const char *why = NULL;
+	const char *observed = NULL;
 
 	/* A link, or a pipe, does not go away while prerun waits. */
 	plan->wait = d->ruling.wait || d->ruling.hold == GBE_HOLD_OPEN ||
@@ -416,14 +381,32 @@ plan_how(Decision *d)
 	plan->force = plan->asked && facts->request.force;
 	/* The observation, or the unknown, follows the rule. */
 	if (plan->rule == GBE_RULE_0)
-		why = facts->data_why != NULL ? facts->data_why : facts->data_open_why;
+		observed = facts->data_why != NULL ? facts->data_why : facts->data_open_why;
 	else if (plan->rule == GBE_RULE_5A)
-		why = facts->sound_why;
-	if (why != NULL) {
+		observed = facts->sound_why;
+	if (observed != NULL) {
 		g_autofree char *reason = plan->reason;
 
-		plan->reason = g_strdup_printf("%s: %s", reason, why);
+		plan->reason = g_strdup_printf("%s: %s", reason, observed);
 	}
+	if (d->live_situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
+		const GbeManifest *backup = gbe_situation_request(facts);
+		/* This very start has tried the backup. */
+		bool tried = backup != NULL && facts->rejected != NULL &&
+			     g_hash_table_contains(facts->rejected, backup->name);
+
+		plan->drop_request = true;
+		plan->request_failed = g_strdup(
+		    facts->request_why != NULL ? facts->request_why
+		    : tried ? "the backup does not validate, or nobody could look"
+			    : "the backup is not there, is graded bad, or is a cluster member's");
+		/* The request that waits behind this one is looked at in the same start. */
+		plan->again = facts->request_waits;
+	}
+	plan->opened = plan->take_over == NULL && !plan->hold && d->live.take_over != NULL &&
+		       d->live.take_over->closing.present;
+	if (plan->actions->len == 0)
+		(void)gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, d->ruling.why);
 }
 
 static GbePlan *
@@ -432,12 +415,11 @@ make_plan(Decision *d)
 	find_rule(d);
 	add_rule(d);
 	apply_gate(d);
-	plan_how(d);
 	plan_backup(d);
 	plan_restore(d);
 	plan_hold(d);
 	plan_take_over(d);
-	plan_rest(d);
+	finish_plan(d);
 	d->plan->last_sequence = d->sequence - 1;
 	gbe_backup_ref_clear(&d->found);
 	return d->plan;
@@ -618,9 +600,7 @@ add_take_over(GbeFacts *facts, const GbeTakeOver *take_over)
 void
 gbe_decide_after(GbeFacts *facts, const GbePlan *plan)
 {
-	for (guint i = 0; i < plan->actions->len; i++) {
-		const GbeAction *action = plan->actions->pdata[i];
-
+	GBE_EACH(const GbeAction *, action, plan->actions) {
 		if (action->kind == GBE_ACTION_BACKUP || action->kind == GBE_ACTION_DISPLACE)
 			g_ptr_array_add(facts->backups, gbe_manifest_copy(action->manifest));
 		for (guint k = 0; action->kind == GBE_ACTION_GRADE && k < facts->backups->len;
@@ -650,11 +630,8 @@ gbe_decide_recovered(GbeFacts *facts)
 		return;
 	if (intent->displaced != NULL && gbe_facts_backup(facts, intent->displaced->name) == NULL)
 		g_ptr_array_add(facts->backups, gbe_manifest_copy(intent->displaced));
-	for (guint i = 0; intent->consume && i < facts->backups->len; i++) {
-		GbeManifest *backup = facts->backups->pdata[i];
-
+	GBE_EACH(GbeManifest *, backup, intent->consume ? facts->backups : NULL)
 		backup->consumed = backup->consumed || g_str_equal(backup->name, intent->backup);
-	}
 	if (intent->take_over != NULL)
 		add_take_over(facts, intent->take_over);
 }

@@ -10,9 +10,7 @@ gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequ
 		return false;
 	if (gbe_deployment_same_directory(of, ref) == GBE_YES)
 		return true;
-	for (guint i = 0; i < facts->gone->len; i++) {
-		const GbeGone *gone = facts->gone->pdata[i];
-
+	GBE_EACH(const GbeGone *, gone, facts->gone) {
 		if (sequence <= gone->sequence && g_str_equal(gone->id, of->id))
 			return false;
 	}
@@ -22,16 +20,12 @@ gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64 sequ
 bool
 gbe_situation_was_green(const GbeFacts *facts, const GbeDeployment *ref)
 {
-	for (guint i = 0; i < facts->runs->len; i++) {
-		const GbeRunRecord *run = facts->runs->pdata[i];
-
+	GBE_EACH(const GbeRunRecord *, run, facts->runs) {
 		if (gbe_run_record_is_green(run) &&
 		    gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
 			return true;
 	}
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
+	GBE_EACH(const GbeManifest *, backup, facts->backups) {
 		if (backup->verdict == GBE_VERDICT_GREEN &&
 		    gbe_situation_is_of(facts, &backup->deployment, backup->sequence, ref))
 			return true;
@@ -88,16 +82,15 @@ gbe_situation_trial_of(const GbeFacts *facts, const GbeDeployment *ref)
 bool
 gbe_situation_booted_on_trial(const GbeFacts *facts)
 {
-	GbeTri trial;
+	GbeTri trial =
+	    facts->booted.id != NULL ? gbe_situation_trial_of(facts, &facts->booted) : GBE_NO;
 
-	if (facts->booted.id == NULL)
-		return false;
-	trial = gbe_situation_trial_of(facts, &facts->booted);
-	if (trial != GBE_UNKNOWN)
-		return trial == GBE_YES;
-	/* The booted deployment was held back before it ever had the data, which is still another deployment's. */
-	return facts->owner != NULL &&
-	       !gbe_deployment_same(&facts->owner->deployment, &facts->booted);
+	/* Unknown: the booted deployment was held back before it ever had the data, which is still another
+	 * deployment's. */
+	return trial != GBE_UNKNOWN
+		   ? trial == GBE_YES
+		   : facts->owner != NULL &&
+			 !gbe_deployment_same(&facts->owner->deployment, &facts->booted);
 }
 
 bool
@@ -151,13 +144,9 @@ not_set_aside(const GbeFacts *facts, const GbeBackupRef *ref)
 
 	if (backup == NULL || !backup->set_aside)
 		return backup;
-	for (guint i = 0; ref->line != 0 && i < facts->backups->len; i++) {
-		const GbeManifest *equal = facts->backups->pdata[i];
-
-		if (!equal->set_aside && !equal->consumed && equal->grade != GBE_GRADE_BAD &&
-		    equal->lineage.line == ref->line && gbe_manifest_place(equal) == ref->place)
+	GBE_EACH(const GbeManifest *, equal, facts->backups)
+		if (!equal->set_aside && gbe_facts_is_equal(equal, ref))
 			return equal;
-	}
 	return NULL;
 }
 

@@ -114,12 +114,9 @@ gbe_facts_set_deformed(GbeFacts *facts, const char *why)
 const GbeListed *
 gbe_facts_listed(const GbeFacts *facts, const char *id)
 {
-	for (guint i = 0; id != NULL && facts->listed != NULL && i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
+	GBE_EACH(const GbeListed *, listed, id != NULL ? facts->listed : NULL)
 		if (g_str_equal(listed->ref.id, id))
 			return listed;
-	}
 	return NULL;
 }
 
@@ -132,13 +129,18 @@ gbe_facts_know_listed(const GbeFacts *facts)
 const GbeManifest *
 gbe_facts_backup(const GbeFacts *facts, const char *name)
 {
-	for (guint i = 0; name != NULL && i < facts->backups->len; i++) {
-		const GbeManifest *manifest = facts->backups->pdata[i];
-
+	GBE_EACH(const GbeManifest *, manifest, name != NULL ? facts->backups : NULL)
 		if (g_str_equal(manifest->name, name))
 			return manifest;
-	}
 	return NULL;
+}
+
+bool
+gbe_facts_is_equal(const GbeManifest *backup, const GbeBackupRef *ref)
+{
+	return ref->line != 0 && backup->lineage.line == ref->line &&
+	       gbe_manifest_place(backup) == ref->place && backup->grade != GBE_GRADE_BAD &&
+	       !backup->consumed;
 }
 
 const GbeManifest *
@@ -148,13 +150,9 @@ gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref)
 
 	if (manifest != NULL && (ref->sequence == 0 || manifest->sequence == ref->sequence))
 		return manifest;
-	for (guint i = 0; ref != NULL && ref->line != 0 && i < facts->backups->len; i++) {
-		const GbeManifest *equal = facts->backups->pdata[i];
-
-		if (equal->lineage.line == ref->line && gbe_manifest_place(equal) == ref->place &&
-		    equal->grade != GBE_GRADE_BAD && !equal->consumed)
+	GBE_EACH(const GbeManifest *, equal, ref != NULL ? facts->backups : NULL)
+		if (gbe_facts_is_equal(equal, ref))
 			return equal;
-	}
 	return NULL;
 }
 
@@ -173,12 +171,9 @@ gbe_facts_take_over(const GbeFacts *facts, guint64 sequence)
 const GbeRunRecord *
 gbe_facts_run(const GbeFacts *facts, guint64 sequence)
 {
-	for (guint i = 0; i < facts->runs->len; i++) {
-		const GbeRunRecord *record = facts->runs->pdata[i];
-
+	GBE_EACH(const GbeRunRecord *, record, facts->runs)
 		if (record->sequence == sequence)
 			return record;
-	}
 	return NULL;
 }
 

@@ -152,6 +152,8 @@ const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
 /* The backup of @ref. Where it is gone, or another backup has its name: a backup of the same state that is not bad, or
  * NULL. */
 const GbeManifest *gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref);
+/* Is @backup of the same state as @ref, whatever its name, and not bad? */
+bool gbe_facts_is_equal(const GbeManifest *backup, const GbeBackupRef *ref);
 /* Would etcd begin a new log? A log that was never seen may be elsewhere, where etcd has it. */
 bool gbe_facts_lack_log(const GbeFacts *facts);
 /* The newest take-over of that sequence, or NULL. */

@@ -34,9 +34,8 @@ gbe_decide_regrade(const GbeRunRecord *run, GbeManifest *backup)
 static bool
 is_taken(const GbeFacts *facts, const char *name)
 {
-	if (gbe_facts_backup(facts, name) != NULL)
-		return true;
-	return facts->taken != NULL && g_hash_table_contains(facts->taken, name);
+	return gbe_facts_backup(facts, name) != NULL ||
+	       (facts->taken != NULL && g_hash_table_contains(facts->taken, name));
 }
 
 static char *
@@ -57,23 +56,6 @@ char *
 gbe_decide_version_text(GbeVersion version)
 {
 	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
-}
-
-/* The data's place on its line: that of the earliest backup that equals it; 0: here. */
-static guint64
-place_of(const GbeFacts *facts, const GbeView *view)
-{
-	guint64 place = 0;
-
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->lineage.line == view->lineage->line &&
-		    gbe_fingerprint_equal(&backup->fingerprint, &facts->fingerprint) &&
-		    (place == 0 || gbe_manifest_place(backup) < place))
-			place = gbe_manifest_place(backup);
-	}
-	return place;
 }
 
 /* Fills in the ids and the revision of the data. Where facts lack them, the owner's last run has them. */
@@ -136,7 +118,16 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 		gbe_deployment_copy(&manifest->deployment, view->owner);
 		manifest->run = g_strdup(view->run);
 		gbe_lineage_copy(&manifest->lineage, view->lineage);
-		manifest->lineage.at = place_of(facts, view);
+		/* The data's place on its line is that of the earliest backup that equals it; 0: here. */
+		manifest->lineage.at = 0;
+		GBE_EACH(const GbeManifest *, equal, facts->backups) {
+			guint64 place = gbe_manifest_place(equal);
+
+			if (equal->lineage.line == view->lineage->line &&
+			    gbe_fingerprint_equal(&equal->fingerprint, &facts->fingerprint) &&
+			    (manifest->lineage.at == 0 || place < manifest->lineage.at))
+				manifest->lineage.at = place;
+		}
 		manifest->trial = view->trial;
 		manifest->verdict = view->verdict;
 		manifest->health = view->health;

@@ -40,9 +40,7 @@ add_newest_of_others(const Decision *d, GbeTakeOver *to)
 {
 	const GbeManifest *newest = NULL;
 
-	for (guint i = 0; i < d->facts->backups->len; i++) {
-		const GbeManifest *backup = d->facts->backups->pdata[i];
-
+	GBE_EACH(const GbeManifest *, backup, d->facts->backups) {
 		if (backup->deployment.id != NULL && backup->grade != GBE_GRADE_BAD &&
 		    backup->origin != GBE_ORIGIN_MANUAL && !backup->set_aside &&
 		    !gbe_deployment_same(&backup->deployment, &d->facts->booted) &&

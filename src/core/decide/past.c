@@ -38,12 +38,9 @@ set_text(char **to, JsonObject *object, const char *key)
 static void
 end_closings(GbeFacts *facts)
 {
-	for (guint i = 0; i < facts->take_overs->len; i++) {
-		GbeTakeOver *take_over = facts->take_overs->pdata[i];
-
+	GBE_EACH(GbeTakeOver *, take_over, facts->take_overs)
 		if (take_over->closing.present)
 			gbe_closing_clear(&take_over->closing);
-	}
 }
 
 void
@@ -79,14 +76,6 @@ gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over)
 	g_ptr_array_add(facts->runs, run);
 }
 
-/* etcd may have had the data. */
-static void
-note_ended(GbeRunRecord *run)
-{
-	if (run != NULL)
-		run->ended = true;
-}
-
 static void
 fold_verdict(GbeFacts *facts, JsonObject *object, GbeRunRecord *run)
 {
@@ -116,8 +105,11 @@ fold_later(GbeFacts *facts, const GbeLedgerRecord *record, GbeTakeOver *of, GbeR
 	JsonObject *object = record->object;
 	JsonNode *mount_point = json_object_get_member(object, "mount_point");
 
+	/* etcd may have had the data. */
+	if (run != NULL && (record->kind == GBE_LEDGER_OPENED || record->kind == GBE_LEDGER_END ||
+			    (record->kind == GBE_LEDGER_TREE && of != NULL)))
+		run->ended = true;
 	if (record->kind == GBE_LEDGER_TREE && of != NULL) {
-		note_ended(run);
 		set_text(&of->tree, object, "tree");
 		if (gbe_json_string(object, "nonce", NULL) != NULL)
 			set_text(&of->nonce, object, "nonce");
@@ -132,13 +124,11 @@ fold_later(GbeFacts *facts, const GbeLedgerRecord *record, GbeTakeOver *of, GbeR
 		run->ended = true;
 	} else if (record->kind == GBE_LEDGER_OPENED) {
 		end_closings(facts);
-		note_ended(run);
 		if (run != NULL)
 			gbe_backup_ref_clear(&run->left);
 	} else if (record->kind == GBE_LEDGER_USED && of != NULL) {
 		of->used_beyond = true;
 	} else if (record->kind == GBE_LEDGER_END) {
-		note_ended(run);
 		/* A start of any deployment that ended ends the row of unfinished starts. */
 		g_hash_table_remove_all(facts->starts);
 		/* Until the data is taken over: greenboot makes the deployment the default in that very boot. */
@@ -221,11 +211,8 @@ gbe_ledger_fold(const GbeLedger *ledger, GbeFacts *facts)
 	facts->holes = ledger->holes;
 	facts->lost = false;
 	facts->next_sequence = MAX(facts->next_sequence, ledger->last + 1);
-	for (guint i = 0; i < ledger->records->len; i++) {
-		const GbeLedgerRecord *record = ledger->records->pdata[i];
-
+	GBE_EACH(const GbeLedgerRecord *, record, ledger->records)
 		fold_record(facts, record);
-	}
 }
 
 /* ---- the records that a newly written ledger keeps ---- */
@@ -257,27 +244,6 @@ has_sequence(GHashTable *set, JsonObject *object, const char *key)
 	return g_hash_table_contains(set, &sequence);
 }
 
-/* Adds the last two take-overs of a listed deployment and its last green one: they say what data it left, and that it
- * was green. */
-static void
-add_listed(const GbeFacts *facts, const GbeDeployment *ref, GHashTable *set)
-{
-	guint kept = 0;
-	bool green = false;
-
-	for (guint i = facts->runs->len; i > 0; i--) {
-		const GbeRunRecord *run = facts->runs->pdata[i - 1];
-		bool is_green = gbe_run_record_is_green(run);
-
-		if (!gbe_situation_is_of(facts, &run->deployment, run->sequence, ref))
-			continue;
-		if (kept < 2 || (is_green && !green))
-			add_sequence(set, run->sequence);
-		kept += run->ended;
-		green = green || is_green;
-	}
-}
-
 static GHashTable *
 needed_take_overs(const GbeFacts *facts)
 {
@@ -288,15 +254,29 @@ needed_take_overs(const GbeFacts *facts)
 
 	for (guint i = len > GBE_LEDGER_RUNS_KEPT ? len - GBE_LEDGER_RUNS_KEPT : 0; i < len; i++)
 		add_sequence(set, ((GbeRunRecord *)facts->runs->pdata[i])->sequence);
-	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++)
-		add_listed(facts, &((GbeListed *)facts->listed->pdata[i])->ref, set);
-	/* The next take-over of each says in which state the deployment left the data, and whether it was on trial. */
-	for (guint i = 0; i < facts->take_overs->len; i++) {
-		const GbeTakeOver *to = facts->take_overs->pdata[i];
+	/* The last two take-overs of a listed deployment and its last green one say what data it left, and that it was
+	 * green. */
+	GBE_EACH(const GbeListed *, listed, facts->listed) {
+		guint kept = 0;
+		bool green = false;
 
+		for (guint i = len; i > 0; i--) {
+			const GbeRunRecord *run = facts->runs->pdata[i - 1];
+			bool is_green = gbe_run_record_is_green(run);
+
+			if (!gbe_situation_is_of(facts, &run->deployment, run->sequence,
+						 &listed->ref))
+				continue;
+			if (kept < 2 || (is_green && !green))
+				add_sequence(set, run->sequence);
+			kept += run->ended;
+			green = green || is_green;
+		}
+	}
+	/* The next take-over of each says in which state the deployment left the data, and whether it was on trial. */
+	GBE_EACH(const GbeTakeOver *, to, facts->take_overs)
 		if (to->after != 0 && g_hash_table_contains(set, &to->after))
 			(void)g_array_append_val(next, to->sequence);
-	}
 	for (guint i = 0; i < next->len; i++)
 		add_sequence(set, g_array_index(next, guint64, i));
 	/* The newest take-over with each place of the store: the backups there are found by it. */
@@ -331,21 +311,6 @@ is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
 	return is;
 }
 
-/* `undo` brings back the data that the last restore displaced, or that a person set aside. And a request that was
- * carried out must not come back to life. */
-static bool
-is_needed_take_over(Needed *needed, JsonObject *object)
-{
-	bool is = has_sequence(needed->take_overs, object, "sequence") ||
-		  gbe_json_string(object, "request", NULL) != NULL;
-
-	if (needed->undo || (gbe_json_string(object, "source", NULL) == NULL &&
-			     !gbe_json_bool(object, "asked", false)))
-		return is;
-	needed->undo = true;
-	return true;
-}
-
 /* Why a record is needed, unless it is one of the newest. KEEP_OF_RUN: its take-over is needed, or it is newer than the
  * oldest run that is kept. */
 typedef enum { KEEP_OF_RUN, KEEP_NEVER, KEEP_ALWAYS, KEEP_LAST, KEEP_TAKE_OVER, KEEP_BACKUP } Keep;
@@ -374,6 +339,7 @@ is_needed(Needed *needed, const GbeLedgerRecord *record, guint behind)
 	JsonObject *object = record->object;
 	const char *backup = gbe_json_string(object, "backup", NULL);
 	Keep keep = keeps[record->kind];
+	bool undo;
 
 	if (keep == KEEP_NEVER || keep == KEEP_ALWAYS)
 		return keep == KEEP_ALWAYS;
@@ -382,7 +348,15 @@ is_needed(Needed *needed, const GbeLedgerRecord *record, guint behind)
 	if (keep == KEEP_BACKUP)
 		return behind < NEWEST_KEPT ||
 		       (backup != NULL && gbe_facts_backup(needed->facts, backup) != NULL);
-	if (keep == KEEP_TAKE_OVER && is_needed_take_over(needed, object))
+	/* `undo` brings back the data that the last restore displaced, or that a person set aside. And a request that was
+	 * carried out must not come back to life. */
+	undo = keep == KEEP_TAKE_OVER && !needed->undo &&
+	       (gbe_json_string(object, "source", NULL) != NULL ||
+		gbe_json_bool(object, "asked", false));
+	needed->undo = needed->undo || undo;
+	if (undo ||
+	    (keep == KEEP_TAKE_OVER && (has_sequence(needed->take_overs, object, "sequence") ||
+					gbe_json_string(object, "request", NULL) != NULL)))
 		return true;
 	return record->sequence >= needed->recent || has_sequence(needed->take_overs, object, "of");
 }

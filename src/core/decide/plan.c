@@ -53,25 +53,19 @@ gbe_plan_add(GbePlan *plan, GbeActionKind kind, const char *name, const char *re
 const GbeAction *
 gbe_plan_find(const GbePlan *plan, GbeActionKind kind)
 {
-	for (guint i = 0; i < plan->actions->len; i++) {
-		const GbeAction *action = plan->actions->pdata[i];
-
+	GBE_EACH(const GbeAction *, action, plan->actions)
 		if (action->kind == kind)
 			return action;
-	}
 	return NULL;
 }
 
 bool
 gbe_plan_is_idle(const GbePlan *plan)
 {
-	for (guint i = 0; i < plan->actions->len; i++) {
-		const GbeAction *action = plan->actions->pdata[i];
-
+	GBE_EACH(const GbeAction *, action, plan->actions)
 		if (action->kind != GBE_ACTION_KEEP && action->kind != GBE_ACTION_HOLD &&
 		    action->kind != GBE_ACTION_TAKE_OVER)
 			return false;
-	}
 	return true;
 }
 
@@ -89,41 +83,23 @@ gbe_action_to_string(GbeActionKind kind)
 	return (guint)kind < G_N_ELEMENTS(names) ? names[kind] : "?";
 }
 
-/* The command for carrying out the action by hand. Newly allocated. NULL where there is none. */
-static char *
-command_for(const GbeAction *action)
-{
-	switch (action->kind) {
-	case GBE_ACTION_BACKUP:
-		return g_strdup("greenboot-etcd backup --stop");
-	case GBE_ACTION_RESTORE:
-		return g_strdup_printf("greenboot-etcd restore --stop %s", action->name);
-	case GBE_ACTION_GRADE:
-		return g_strdup_printf(
-		    "greenboot-etcd mark %s %s",
-		    action->manifest != NULL && action->manifest->grade == GBE_GRADE_BAD ? "bad"
-											 : "good",
-		    action->name);
-	case GBE_ACTION_DELETE:
-		return g_strdup_printf("greenboot-etcd delete %s", action->name);
-	case GBE_ACTION_DISPLACE:
-	case GBE_ACTION_FRESH:
-	case GBE_ACTION_HOLD:
-	case GBE_ACTION_TAKE_OVER:
-	case GBE_ACTION_KEEP:
-	default:
-		return NULL;
-	}
-}
-
 JsonArray *
 gbe_plan_actions_to_json(const GbePlan *plan)
 {
 	JsonArray *array = json_array_new();
 
-	for (guint i = 0; i < plan->actions->len; i++) {
-		const GbeAction *action = plan->actions->pdata[i];
-		g_autofree char *command = command_for(action);
+	GBE_EACH(const GbeAction *, action, plan->actions) {
+		bool bad = action->manifest != NULL && action->manifest->grade == GBE_GRADE_BAD;
+		/* The verb that carries out the action by hand; NULL: none does. */
+		const char *verb = action->kind == GBE_ACTION_RESTORE  ? "restore --stop"
+				   : action->kind == GBE_ACTION_DELETE ? "delete"
+				   : action->kind != GBE_ACTION_GRADE  ? NULL
+				   : bad			       ? "mark bad"
+								       : "mark good";
+		g_autofree char *command =
+		    action->kind == GBE_ACTION_BACKUP ? g_strdup("greenboot-etcd backup --stop")
+		    : verb != NULL ? g_strdup_printf("greenboot-etcd %s %s", verb, action->name)
+				   : NULL;
 		JsonObject *object = json_object_new();
 
 		json_object_set_string_member(object, "action", gbe_action_to_string(action->kind));

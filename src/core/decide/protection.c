@@ -84,18 +84,13 @@ gbe_protection_is_off(const GbeProtectionFacts *f, GbeProtection *to)
 	return false;
 }
 
-/* Says what a member of a cluster has without a rollback of the system. Always returns true. */
-static bool
-cover(const GbeProtectionFacts *f, GbeProtection *to)
-{
-	if (f->member && f->store == NULL)
-		to->covered = "lost data comes back from the other members, and backups work";
-	return true;
-}
-
 static bool
 is_not_protected(const GbeProtectionFacts *f, GbeProtection *to)
 {
+	const char *finding = f->system != NULL	 ? f->system
+			      : f->store != NULL ? f->store
+						 : f->greenboot;
+
 	if (gbe_protection_is_off(f, to))
 		return true;
 	if (f->skipped)
@@ -113,15 +108,13 @@ is_not_protected(const GbeProtectionFacts *f, GbeProtection *to)
 			   f->elsewhere);
 	if (f->partial != NULL)
 		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->partial);
-	if (f->system != NULL)
-		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->system) &&
-		       cover(f, to);
-	if (f->store != NULL)
-		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->store);
-	if (f->greenboot != NULL)
-		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s",
-			   f->greenboot) &&
-		       cover(f, to);
+	if (finding != NULL) {
+		/* A member of a cluster has this without a rollback of the system. */
+		if (f->member && f->store == NULL)
+			to->covered = "lost data comes back from the other members, and backups "
+				      "work";
+		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", finding);
+	}
 	if (f->data == GBE_NO)
 		return say(to, GBE_NOT_PROTECTED, "start etcd, or correct data-dir= of [etcd]",
 			   "there is no etcd data in %s", f->data_dir);
@@ -130,41 +123,41 @@ is_not_protected(const GbeProtectionFacts *f, GbeProtection *to)
 		   "there is no good backup");
 }
 
+/* Says @problem and its reason, and the person's task, with the reason again. Always returns true. */
+static bool
+needs_you(GbeProtection *to, const char *todo, const char *problem, const char *why)
+{
+	g_autofree char *hint = g_strdup_printf("%s: %s", todo, why);
+
+	return say(to, GBE_NEEDS_YOU, hint, "%s%s", problem, why);
+}
+
 /* Facts that are known to be wrong. */
 static bool
 is_wrong(const GbeProtectionFacts *f, GbeProtection *to)
 {
-	g_autofree char *hint = NULL;
+	g_autofree char *todo = NULL;
 
 	if (f->damaged != NULL) {
-		hint = g_strdup_printf("look at the manifest of backup %s, or remove it: "
+		todo = g_strdup_printf("look at the manifest of backup %s, or remove it: "
 				       "`greenboot-etcd delete --force %s`",
 				       f->damaged, f->damaged);
-		return say(to, GBE_NEEDS_YOU, hint, "the manifest of backup %s cannot be read",
+		return say(to, GBE_NEEDS_YOU, todo, "the manifest of backup %s cannot be read",
 			   f->damaged);
 	}
-	if (f->health == GBE_HEALTH_UNHEALTHY) {
-		hint = g_strdup_printf("mend etcd (`greenboot-etcd health`): %s", f->health_why);
-		return say(to, GBE_NEEDS_YOU, hint, "etcd is not healthy: %s", f->health_why);
-	}
-	if (f->failed != NULL) {
-		if (f->again != NULL)
-			hint = g_strdup_printf("restore it (`%s`), or keep the data that is there: "
-					       "%s",
-					       f->again, f->failed);
-		else
-			hint = g_strdup_printf("see what went wrong (`greenboot-etcd log`): %s",
-					       f->failed);
-		return say(to, GBE_NEEDS_YOU, hint, "%s", f->failed);
-	}
-	if (f->periodic != NULL) {
-		hint = g_strdup_printf("see to the periodic backup: %s", f->periodic);
-		return say(to, GBE_NEEDS_YOU, hint, "%s", f->periodic);
-	}
-	if (f->offsite == NULL)
-		return false;
-	hint = g_strdup_printf("see to the store of snapshots: %s", f->offsite);
-	return say(to, GBE_NEEDS_YOU, hint, "%s", f->offsite);
+	if (f->health == GBE_HEALTH_UNHEALTHY)
+		return needs_you(to, "mend etcd (`greenboot-etcd health`)",
+				 "etcd is not healthy: ", f->health_why);
+	if (f->failed != NULL && f->again != NULL)
+		todo =
+		    g_strdup_printf("restore it (`%s`), or keep the data that is there", f->again);
+	if (f->failed != NULL)
+		return needs_you(to,
+				 todo != NULL ? todo : "see what went wrong (`greenboot-etcd log`)",
+				 "", f->failed);
+	if (f->periodic != NULL)
+		return needs_you(to, "see to the periodic backup", "", f->periodic);
+	return f->offsite != NULL && needs_you(to, "see to the store of snapshots", "", f->offsite);
 }
 
 void
@@ -174,8 +167,8 @@ gbe_protection_judge(const GbeProtectionFacts *f, GbeProtection *to)
 
 	*to = (GbeProtection){.state = GBE_PROTECTED, .certain = true};
 	if (f->held != NULL) {
-		hint = g_strdup_printf("let etcd go, which is held back: %s", f->held);
-		(void)say(to, GBE_NEEDS_YOU, hint, "etcd is held back: %s", f->held);
+		(void)needs_you(to, "let etcd go, which is held back",
+				"etcd is held back: ", f->held);
 	} else if (is_not_protected(f, to) || is_wrong(f, to)) {
 		return;
 	} else if (f->holds) {
@@ -191,10 +184,8 @@ gbe_protection_judge(const GbeProtectionFacts *f, GbeProtection *to)
 	} else {
 		/* Unknown facts, and warnings. */
 		if (f->health == GBE_HEALTH_CANNOT_TELL) {
-			hint = g_strdup_printf("find out how etcd is (`greenboot-etcd health`): %s",
-					       f->health_why);
-			(void)say(to, GBE_NEEDS_YOU, hint, "etcd's health cannot be told: %s",
-				  f->health_why);
+			(void)needs_you(to, "find out how etcd is (`greenboot-etcd health`)",
+					"etcd's health cannot be told: ", f->health_why);
 		} else if (f->warning != NULL) {
 			(void)say(to, GBE_NEEDS_YOU, f->warning, "%s", f->warning);
 		}

@@ -55,25 +55,19 @@ is_of(const Retention *r, const GbeManifest *backup, const GbeDeployment *ref)
 static bool
 is_discarded(const Retention *r, const GbeManifest *backup)
 {
-	for (guint i = 0; backup->discard && i < r->facts->runs->len; i++) {
-		const GbeRunRecord *run = r->facts->runs->pdata[i];
-
+	GBE_EACH(const GbeRunRecord *, run, backup->discard ? r->facts->runs : NULL)
 		if (run->sequence > backup->sequence && run->verdict == GBE_VERDICT_GREEN &&
 		    run->health == GBE_HEALTH_HEALTHY)
 			return true;
-	}
 	return false;
 }
 
 static bool
 of_a_listed_one(const Retention *r, const GbeManifest *backup)
 {
-	for (guint i = 0; i < r->facts->listed->len; i++) {
-		const GbeListed *listed = r->facts->listed->pdata[i];
-
+	GBE_EACH(const GbeListed *, listed, r->facts->listed)
 		if (is_of(r, backup, &listed->ref))
 			return true;
-	}
 	return false;
 }
 
@@ -84,9 +78,7 @@ keep_asked_for(Retention *r)
 	const GbeManifest *set_aside = NULL;
 	const GbeManifest *undo = gbe_facts_backup_of(facts, &facts->undo);
 
-	for (guint i = 0; i < r->sorted->len; i++) {
-		const GbeManifest *backup = r->sorted->pdata[i];
-
+	GBE_EACH(const GbeManifest *, backup, r->sorted) {
 		if (backup->pinned || backup->origin == GBE_ORIGIN_MANUAL)
 			keep(r, backup);
 		/* Data set aside is kept until the next one: the newest is first. */
@@ -94,12 +86,11 @@ keep_asked_for(Retention *r)
 			set_aside = backup;
 	}
 	keep(r, set_aside);
-	if (undo != NULL && !is_discarded(r, undo)) {
-		if (undo->grade == GBE_GRADE_BAD && !undo->set_aside)
-			keep_if_roomy(r, undo);
-		else
-			keep(r, undo);
-	}
+	if (undo != NULL && undo->grade == GBE_GRADE_BAD && !undo->set_aside &&
+	    !is_discarded(r, undo))
+		keep_if_roomy(r, undo);
+	else if (undo != NULL && !is_discarded(r, undo))
+		keep(r, undo);
 	keep(r, gbe_situation_request(facts));
 }
 
@@ -119,11 +110,8 @@ keep_for_take_over(Retention *r, const GbeTakeOver *take_over)
 	/* An unknown trial counts as no for a restore, and as yes for the backups that a restore might need. */
 	if ((run == NULL || run->trial != GBE_NO) &&
 	    !gbe_situation_was_green(facts, &take_over->deployment))
-		for (guint i = 0; i < take_over->chain->len; i++) {
-			const GbeLink *link = take_over->chain->pdata[i];
-
+		GBE_EACH(const GbeLink *, link, take_over->chain)
 			keep(r, gbe_facts_backup_of(facts, &link->backup));
-		}
 	if (take_over->closing.present)
 		keep(r, gbe_facts_backup_of(facts, &take_over->closing.backup));
 }
@@ -138,9 +126,7 @@ keep_for_trials(Retention *r)
 		keep_for_take_over(r, r->facts->owner);
 	if (all->len > 0)
 		keep_for_take_over(r, all->pdata[all->len - 1]);
-	for (guint i = 0; i < r->facts->listed->len; i++) {
-		const GbeListed *listed = r->facts->listed->pdata[i];
-
+	GBE_EACH(const GbeListed *, listed, r->facts->listed) {
 		/* A rollback may bring back what a deployment left. */
 		left = gbe_situation_left(r->facts, &listed->ref).backup;
 		if (left != NULL && left->grade != GBE_GRADE_BAD)
@@ -164,9 +150,7 @@ keep_for_deployment(Retention *r, const GbeDeployment *ref)
 	const GbeManifest *newest_valid = NULL;
 	guint good = 0;
 
-	for (guint i = 0; i < r->sorted->len; i++) {
-		const GbeManifest *backup = r->sorted->pdata[i];
-
+	GBE_EACH(const GbeManifest *, backup, r->sorted) {
 		if (!is_of(r, backup, ref) || !is_valid(backup) || backup->set_aside ||
 		    is_periodic(backup))
 			continue;
@@ -180,19 +164,6 @@ keep_for_deployment(Retention *r, const GbeDeployment *ref)
 	/* This is the newest unproven backup if it is newer. For a deployment that was never green, it is the only one
 	 * to return to. */
 	keep(r, newest_valid);
-}
-
-static bool
-booted_has_good(const Retention *r)
-{
-	for (guint i = 0; i < r->sorted->len; i++) {
-		const GbeManifest *backup = r->sorted->pdata[i];
-
-		if (backup->grade == GBE_GRADE_GOOD && !backup->consumed && !backup->set_aside &&
-		    !is_periodic(backup) && is_of(r, backup, &r->facts->booted))
-			return true;
-	}
-	return false;
 }
 
 /* Keeps periodic backups by hours and days, of whichever deployment. */
@@ -226,9 +197,7 @@ keep_floor(Retention *r, const GbeDeployment *ref, const GbeLineage *line, bool 
 	const GbeManifest *any = NULL, *good = NULL;
 	bool have = false, have_good = false;
 
-	for (guint i = 0; i < r->sorted->len; i++) {
-		const GbeManifest *backup = r->sorted->pdata[i];
-
+	GBE_EACH(const GbeManifest *, backup, r->sorted) {
 		if (!is_valid(backup) || (!all && is_periodic(backup)) ||
 		    (ref != NULL && !is_of(r, backup, ref)) ||
 		    (line != NULL && !gbe_lineage_related(&backup->lineage, line)))
@@ -250,15 +219,12 @@ keep_floor(Retention *r, const GbeDeployment *ref, const GbeLineage *line, bool 
 static bool
 line_was_green(const GbeFacts *facts, const GbeLineage *line)
 {
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
+	GBE_EACH(const GbeManifest *, backup, facts->backups) {
 		if (backup->verdict == GBE_VERDICT_GREEN &&
 		    gbe_lineage_related(&backup->lineage, line))
 			return true;
 	}
-	for (guint i = 0; i < facts->take_overs->len; i++) {
-		const GbeTakeOver *to = facts->take_overs->pdata[i];
+	GBE_EACH(const GbeTakeOver *, to, facts->take_overs) {
 		const GbeRunRecord *run = gbe_facts_run(facts, to->sequence);
 
 		if (run != NULL && gbe_run_record_is_green(run) &&
@@ -272,17 +238,13 @@ static void
 keep_floors(Retention *r, bool all)
 {
 	keep_floor(r, NULL, NULL, all);
-	for (guint i = 0; i < r->facts->listed->len; i++) {
-		const GbeListed *listed = r->facts->listed->pdata[i];
-
+	GBE_EACH(const GbeListed *, listed, r->facts->listed) {
 		if (gbe_situation_was_green(r->facts, &listed->ref))
 			keep_floor(r, &listed->ref, NULL, all);
 	}
 	/* Data that began with an empty database takes the place of nothing: what was there before, and was green, keeps
 	 * its last backup until a person removes it. */
-	for (guint i = 0; i < r->sorted->len; i++) {
-		const GbeManifest *backup = r->sorted->pdata[i];
-
+	GBE_EACH(const GbeManifest *, backup, r->sorted) {
 		if (!is_kept(r, backup) && is_valid(backup) && (all || !is_periodic(backup)) &&
 		    line_was_green(r->facts, &backup->lineage))
 			keep_floor(r, NULL, &backup->lineage, all);
@@ -311,28 +273,13 @@ why_removed(const Retention *r, const GbeManifest *backup)
 	return "newer ones take its place";
 }
 
-/* May a backup that is not kept go? Data without an owner, or of gone deployments, stays until there is better. */
-static bool
-may_go(const Retention *r, const GbeManifest *backup, bool good_own)
-{
-	if (backup->consumed)
-		return good_own;
-	if (backup->grade == GBE_GRADE_BAD || backup->set_aside || is_periodic(backup))
-		return true;
-	if (backup->deployment.id == NULL || !of_a_listed_one(r, backup))
-		return good_own;
-	return true;
-}
-
 static void
 keep_for_the_system(Retention *r)
 {
 	guint bad = 0;
 
 	keep_for_trials(r);
-	for (guint i = 0; i < r->facts->listed->len; i++) {
-		const GbeListed *listed = r->facts->listed->pdata[i];
-
+	GBE_EACH(const GbeListed *, listed, r->facts->listed) {
 		keep_for_deployment(r, &listed->ref);
 	}
 	for (guint i = 0; i < r->sorted->len && bad < r->facts->config->backup.keep_bad; i++) {
@@ -347,19 +294,6 @@ keep_for_the_system(Retention *r)
 	keep_floors(r, true);
 }
 
-/* Without ostree no backup belongs to a deployment, so only periodic ones are removed. */
-static void
-keep_without_ostree(Retention *r)
-{
-	for (guint i = 0; i < r->sorted->len; i++) {
-		const GbeManifest *backup = r->sorted->pdata[i];
-
-		if (!is_periodic(backup))
-			keep(r, backup);
-	}
-	keep_floor(r, NULL, NULL, true);
-}
-
 GArray *
 gbe_retention_apply(const GbeFacts *facts)
 {
@@ -369,7 +303,7 @@ gbe_retention_apply(const GbeFacts *facts)
 	g_autoptr(GHashTable) room = g_hash_table_new(g_str_hash, g_str_equal);
 	Retention r = {facts, sorted, names, room, facts->config->backup.keep_good};
 	bool system = gbe_facts_know_listed(facts);
-	bool good_own;
+	bool good_own = false;
 
 	/* An unreadable record or manifest may be needed itself, or may name a backup that is needed. */
 	if (facts->store == GBE_NO || facts->unread != NULL || (!system && facts->ostree != GBE_NO))
@@ -384,13 +318,24 @@ gbe_retention_apply(const GbeFacts *facts)
 	keep_periodic(&r);
 	if (system)
 		keep_for_the_system(&r);
-	else
-		keep_without_ostree(&r);
-	good_own = system && booted_has_good(&r);
+	/* Without ostree no backup belongs to a deployment, so only periodic ones are removed. */
+	GBE_EACH(const GbeManifest *, backup, sorted) {
+		if (!system && !is_periodic(backup))
+			keep(&r, backup);
+		good_own = good_own || (system && backup->grade == GBE_GRADE_GOOD &&
+					!backup->consumed && !backup->set_aside &&
+					!is_periodic(backup) && is_of(&r, backup, &facts->booted));
+	}
+	if (!system)
+		keep_floor(&r, NULL, NULL, true);
 	for (guint i = sorted->len; i > 0; i--) {
 		const GbeManifest *backup = sorted->pdata[i - 1];
+		bool ownerless = backup->grade != GBE_GRADE_BAD && !backup->set_aside &&
+				 !is_periodic(backup) &&
+				 (backup->deployment.id == NULL || !of_a_listed_one(&r, backup));
 
-		if (!is_kept(&r, backup) && may_go(&r, backup, good_own)) {
+		/* Data without an owner, or of gone deployments, stays until there is better. */
+		if (!is_kept(&r, backup) && (good_own || !(backup->consumed || ownerless))) {
 			GbeRemoval removal = {backup, why_removed(&r, backup),
 					      g_hash_table_contains(room, backup->name)};
 
@@ -407,8 +352,7 @@ gbe_retention_least(const GbeFacts *facts, bool *ret_last)
 	const char *why = NULL;
 	guint best = G_MAXUINT;
 
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
+	GBE_EACH(const GbeManifest *, backup, facts->backups) {
 		bool last = gbe_retention_is_last_valid(facts, backup->name, &why);
 		/* The smaller, the better a person can do without it. */
 		guint worth = backup->grade == GBE_GRADE_BAD ? 1
@@ -438,9 +382,7 @@ gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char 
 
 	if (self == NULL || !is_valid(self))
 		return false;
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
+	GBE_EACH(const GbeManifest *, backup, facts->backups) {
 		if (backup == self || !is_valid(backup))
 			continue;
 		others++;
@@ -455,12 +397,10 @@ gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char 
 		*ret_why = "of data that was green and that no other backup comes from";
 		return true;
 	}
-	if (others_own > 0 || self->deployment.id == NULL || facts->listed == NULL ||
+	if (others_own > 0 || self->deployment.id == NULL ||
 	    !gbe_situation_was_green(facts, &self->deployment))
 		return false;
-	for (guint i = 0; i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
+	GBE_EACH(const GbeListed *, listed, facts->listed) {
 		if (gbe_situation_is_of(facts, &self->deployment, self->sequence, &listed->ref)) {
 			*ret_why = "of a deployment that is still listed";
 			return true;
@@ -501,41 +441,27 @@ gbe_retention_periods(GbePeriodPoint *points, gsize n, guint hourly, guint daily
 	keep_first_of_each(points, n, DAY, daily);
 }
 
-static bool
-is_settled(const GbeFacts *facts)
-{
-	GbeView view;
-
-	if (facts->judges == GBE_NO)
-		return true;
-	if (!gbe_facts_taken_in_this_run(facts))
-		return false;
-	gbe_view_live(facts, &view);
-	return view.verdict == GBE_VERDICT_GREEN;
-}
-
 static gint
 by_need(gconstpointer a, gconstpointer b)
 {
 	const GbeManifest *x = *(const GbeManifest *const *)a, *y = *(const GbeManifest *const *)b;
 
-	if (x->scrubbed != y->scrubbed)
-		return x->scrubbed < y->scrubbed ? -1 : 1;
-	if (x->sequence != y->sequence)
-		return x->sequence > y->sequence ? -1 : 1;
-	return g_strcmp0(x->name, y->name);
+	return x->scrubbed != y->scrubbed ? (x->scrubbed < y->scrubbed ? -1 : 1)
+					  : gbe_manifest_newest_first(a, b);
 }
 
 GPtrArray *
 gbe_scrub_plan(const GbeFacts *facts)
 {
 	GPtrArray *plan = g_ptr_array_new();
+	GbeView view;
 
-	if (facts->config->backup.verify == GBE_BACKUP_VERIFY_NONE || !is_settled(facts))
+	gbe_view_live(facts, &view);
+	if (facts->config->backup.verify == GBE_BACKUP_VERIFY_NONE ||
+	    (facts->judges != GBE_NO &&
+	     (!gbe_facts_taken_in_this_run(facts) || view.verdict != GBE_VERDICT_GREEN)))
 		return plan;
-	for (guint i = 0; i < facts->backups->len; i++) {
-		GbeManifest *backup = facts->backups->pdata[i];
-
+	GBE_EACH(GbeManifest *, backup, facts->backups) {
 		/* A clock that stands still, or went back, causes one reading too many at most. */
 		if (!backup->consumed && backup->grade != GBE_GRADE_BAD &&
 		    (backup->scrubbed < 0 || backup->scrubbed > facts->now ||

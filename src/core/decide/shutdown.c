@@ -3,26 +3,6 @@
 
 #include "core/decide/decide.h"
 
-/* Why no backup is taken, although the next start could still take it. NULL: one is taken. */
-static const char *
-why_no_backup(const GbeFacts *facts, const GbeView *view, const GbeShutdown *shutdown)
-{
-	GbeWhen when = facts->config->backup.at_shutdown;
-
-	if (!facts->fingerprint.present)
-		return "the data directory cannot be read";
-	if (shutdown->equal != NULL)
-		return "nothing has changed since the backup before";
-	if (when == GBE_WHEN_NEVER)
-		return "at-shutdown=never";
-	if (when == GBE_WHEN_COW_ONLY && facts->clones != GBE_YES)
-		return "this file system is not known to clone (at-shutdown=cow-only)";
-	/* The deployment that boots next displaces this data, by rename. */
-	if (gbe_view_failed(facts, view) && gbe_chain_backup(facts, view, 0) != NULL)
-		return "the data of a failed trial is kept when it is displaced";
-	return NULL;
-}
-
 /* P(D) for a next deployment without this program, which could not restore it itself. NULL: the data stays. */
 static const GbeManifest *
 hand_back(const GbeFacts *facts, const GbeView *view)
@@ -43,9 +23,7 @@ hand_back(const GbeFacts *facts, const GbeView *view)
 			   : NULL;
 	/* A base without an owner goes to the only older deployment. A rollback changes the order of the list, so the
 	 * place in it says nothing. */
-	for (guint i = 0; i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
+	GBE_EACH(const GbeListed *, listed, facts->listed) {
 		if (listed->booted)
 			booted = listed;
 		else
@@ -62,6 +40,7 @@ decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
 {
 	const GbeManifest *equal = gbe_situation_unchanged(facts);
 	const GbeTakeOver *owner = facts->owner;
+	GbeWhen when = facts->config->backup.at_shutdown;
 	GbeView view;
 
 	/* CLOCK_BOOTTIME goes first: a device without a battery for its clock gets the time of day from the network, in
@@ -73,8 +52,19 @@ decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
 	gbe_view_ended(facts, shutdown->used, &view);
 	if (equal != NULL && gbe_deployment_same(&equal->deployment, view.owner))
 		shutdown->equal = equal;
-	shutdown->why = why_no_backup(facts, &view, shutdown);
-	shutdown->cow_only = facts->config->backup.at_shutdown == GBE_WHEN_COW_ONLY;
+	shutdown->cow_only = when == GBE_WHEN_COW_ONLY;
+	/* Reasons to take no backup, although the next start could still take it. */
+	if (!facts->fingerprint.present)
+		shutdown->why = "the data directory cannot be read";
+	else if (shutdown->equal != NULL)
+		shutdown->why = "nothing has changed since the backup before";
+	else if (when == GBE_WHEN_NEVER)
+		shutdown->why = "at-shutdown=never";
+	else if (shutdown->cow_only && facts->clones != GBE_YES)
+		shutdown->why = "this file system is not known to clone (at-shutdown=cow-only)";
+	/* The deployment that boots next displaces this data, by rename. */
+	else if (gbe_view_failed(facts, &view) && gbe_chain_backup(facts, &view, 0) != NULL)
+		shutdown->why = "the data of a failed trial is kept when it is displaced";
 	if (shutdown->why == NULL)
 		shutdown->backup =
 		    gbe_decide_manifest(facts, &view, NULL, false, facts->next_sequence);

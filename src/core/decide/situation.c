@@ -39,12 +39,9 @@ backup_usable(const GbeFacts *facts, const GbeManifest *backup)
 static bool
 is_better(const GbeManifest *a, const GbeManifest *b)
 {
-	bool a_manual = a->origin == GBE_ORIGIN_MANUAL;
-	bool b_manual = b->origin == GBE_ORIGIN_MANUAL;
+	bool manual = a->origin == GBE_ORIGIN_MANUAL;
 
-	if (a_manual != b_manual)
-		return !a_manual;
-	return a->sequence > b->sequence;
+	return manual == (b->origin == GBE_ORIGIN_MANUAL) ? a->sequence > b->sequence : !manual;
 }
 
 static bool
@@ -55,15 +52,17 @@ may_be_candidate(const GbeFacts *facts, const GbeManifest *backup, bool usable)
 	       (!usable || backup_usable(facts, backup) != GBE_NO);
 }
 
-/* The newest valid backup of @ref that an automatic restore may take. */
+/* The backup of the state that @ref left, of any origin. Without one, the newest valid backup of @ref that an automatic
+ * restore may take. */
 static const GbeManifest *
-newest_of(const GbeFacts *facts, const GbeDeployment *ref, bool usable)
+candidate_of(const GbeFacts *facts, const GbeDeployment *ref, bool usable)
 {
-	const GbeManifest *best = NULL;
+	const GbeManifest *best = gbe_situation_left(facts, ref).backup;
 
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
+	if (best != NULL && may_be_candidate(facts, best, usable))
+		return best;
+	best = NULL;
+	GBE_EACH(const GbeManifest *, backup, facts->backups) {
 		/* A periodic backup of an update on trial is for people, and for no automatic action. One that was green
 		 * by then has proved itself. */
 		if (backup->origin == GBE_ORIGIN_PERIODIC && backup->trial.on != GBE_NO &&
@@ -81,25 +80,15 @@ newest_of(const GbeFacts *facts, const GbeDeployment *ref, bool usable)
 const GbeManifest *
 gbe_situation_candidate(const GbeFacts *facts, bool usable)
 {
-	/* The backup of the state that D left, of any origin. */
-	const GbeManifest *best = gbe_situation_left(facts, &facts->booted).backup;
-
-	if (best != NULL && may_be_candidate(facts, best, usable))
-		return best;
-	return newest_of(facts, &facts->booted, usable);
+	return candidate_of(facts, &facts->booted, usable);
 }
 
 const GbeManifest *
 gbe_situation_owner_left(const GbeFacts *facts)
 {
-	const GbeManifest *left;
-
-	if (facts->owner == NULL || facts->owner->deployment.id == NULL)
-		return NULL;
-	left = gbe_situation_left(facts, &facts->owner->deployment).backup;
-	if (left != NULL && may_be_candidate(facts, left, true))
-		return left;
-	return newest_of(facts, &facts->owner->deployment, true);
+	return facts->owner != NULL && facts->owner->deployment.id != NULL
+		   ? candidate_of(facts, &facts->owner->deployment, true)
+		   : NULL;
 }
 
 const GbeManifest *
@@ -108,8 +97,7 @@ gbe_situation_last_good(const GbeFacts *facts)
 	const GbeManifest *best = NULL;
 	guint best_rank = 0;
 
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
+	GBE_EACH(const GbeManifest *, backup, facts->backups) {
 		guint rank;
 
 		if (backup->grade != GBE_GRADE_GOOD || !is_restorable(backup) ||
@@ -149,9 +137,7 @@ gbe_situation_unchanged(const GbeFacts *facts)
 {
 	const GbeManifest *newest = NULL;
 
-	for (guint i = 0; i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
+	GBE_EACH(const GbeManifest *, backup, facts->backups) {
 		/* A periodic backup is removed when its hour is over, even where a record names it. One that a person
 		 * set aside comes back by hand only. */
 		if (!backup->consumed && !backup->set_aside &&
@@ -339,9 +325,9 @@ base_is(const GbeFacts *facts, const GbeView *view, int at)
 {
 	const GbeManifest *backup = gbe_chain_backup(facts, view, at);
 
-	if (backup == NULL)
-		return GBE_BASE_NONE;
-	return backup->grade == GBE_GRADE_BAD ? GBE_BASE_BAD : GBE_BASE_VALID;
+	return backup == NULL			? GBE_BASE_NONE
+	       : backup->grade == GBE_GRADE_BAD ? GBE_BASE_BAD
+						: GBE_BASE_VALID;
 }
 
 static GbeRequestIs
@@ -381,9 +367,8 @@ closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
 	const GbeListed *next;
 	gint64 since;
 
-	if (!has_closing_backup(facts, closing))
-		return false;
-	if (closing->next == NULL || g_str_equal(closing->next, owner->deployment.id))
+	if (!has_closing_backup(facts, closing) || closing->next == NULL ||
+	    g_str_equal(closing->next, owner->deployment.id))
 		return false;
 	/* With this program it would have taken the data over. */
 	next = gbe_facts_listed(facts, closing->next);
@@ -396,23 +381,13 @@ closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
 }
 
 static GbeTri
-same_run(const char *a, const char *b)
-{
-	if (a == NULL || b == NULL || !gbe_run_id_valid(a) || !gbe_run_id_valid(b))
-		return GBE_UNKNOWN;
-	return gbe_tri(g_str_equal(a, b));
-}
-
-static GbeTri
 older_listed(const GbeFacts *facts)
 {
 	const GbeListed *self = gbe_facts_listed(facts, facts->booted.id);
 
 	if (self == NULL)
 		return GBE_UNKNOWN;
-	for (guint i = 0; i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
+	GBE_EACH(const GbeListed *, listed, facts->listed) {
 		if (listed == self || listed->staged)
 			continue;
 		if (listed->timestamp < self->timestamp ||
@@ -435,10 +410,9 @@ view_usable(const GbeFacts *facts, const GbeView *view, const GbeManifest *candi
 		needs = gbe_version_parse(gbe_manifest_needs(view->source));
 	}
 	above = gbe_version_above(needs, facts->etcd_version);
-	if (above == GBE_YES)
-		return GBE_NO;
-	if (candidate != NULL && candidate != view->source &&
-	    gbe_version_above(app, gbe_version_parse(candidate->data_version)) == GBE_YES)
+	if (above == GBE_YES ||
+	    (candidate != NULL && candidate != view->source &&
+	     gbe_version_above(app, gbe_version_parse(candidate->data_version)) == GBE_YES))
 		return GBE_NO;
 	return above == GBE_UNKNOWN ? GBE_UNKNOWN : GBE_YES;
 }
@@ -470,32 +444,6 @@ own_is_unseen(const GbeFacts *facts, const GbeView *view, int own)
 }
 
 static void
-derive_chain(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
-{
-	int own = gbe_chain_own(facts, view);
-
-	s->base = base_is(facts, view, 0);
-	s->in_chain = own >= 0;
-	s->chain_own = base_is(facts, view, own);
-	s->chain_end = base_is(facts, view, gbe_chain_end(facts, view));
-	s->unwound = base_is(facts, view, gbe_chain_unwound(facts, view));
-	s->unseen = own_is_unseen(facts, view, own);
-}
-
-/* A difference in etcd's own files means that somebody else has written. Any other difference only means that the data
- * is not unchanged. */
-static GbeClosingIs
-closing_is(const GbeClosing *closing, const GbeFingerprint *now)
-{
-	if (!closing->present || !now->present)
-		return GBE_CLOSING_NONE;
-	if (gbe_fingerprint_equal(&closing->fingerprint, now))
-		return GBE_CLOSING_EQUAL;
-	return gbe_fingerprint_same_etcd(&closing->fingerprint, now) ? GBE_CLOSING_NONE
-								     : GBE_CLOSING_DIFFERS;
-}
-
-static void
 derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 {
 	const GbeClosing *closing;
@@ -512,12 +460,12 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	if (!view->owner_known)
 		return;
 
-	if (gbe_situation_is_of(facts, view->owner, view->sequence, &facts->booted))
-		s->owner = GBE_OWNER_SAME;
-	else
-		s->owner = GBE_OWNER_OTHER;
-	if (s->owner == GBE_OWNER_SAME && view->source == NULL)
-		s->same_run = same_run(view->run, facts->run);
+	s->owner = gbe_situation_is_of(facts, view->owner, view->sequence, &facts->booted)
+		       ? GBE_OWNER_SAME
+		       : GBE_OWNER_OTHER;
+	if (s->owner == GBE_OWNER_SAME && view->source == NULL && view->run != NULL &&
+	    facts->run != NULL && gbe_run_id_valid(view->run) && gbe_run_id_valid(facts->run))
+		s->same_run = gbe_tri(g_str_equal(view->run, facts->run));
 	if (view->take_over == NULL || view->source != NULL)
 		return;
 
@@ -525,7 +473,14 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	s->higher_minor =
 	    gbe_version_above(facts->etcd_version,
 			      gbe_version_parse(view->take_over->etcd_version)) == GBE_YES;
-	s->closing = closing_is(closing, &facts->fingerprint);
+	/* A difference in etcd's own files means that another program has written. Any other difference only means that
+	 * the data is not unchanged. */
+	if (closing->present && facts->fingerprint.present) {
+		if (gbe_fingerprint_equal(&closing->fingerprint, &facts->fingerprint))
+			s->closing = GBE_CLOSING_EQUAL;
+		else if (!gbe_fingerprint_same_etcd(&closing->fingerprint, &facts->fingerprint))
+			s->closing = GBE_CLOSING_DIFFERS;
+	}
 	s->closing_backup = has_closing_backup(facts, closing);
 	s->closing_back = s->owner == GBE_OWNER_SAME && closing_back(facts, view->take_over);
 	/* The log was next to the database when the run ended, and nothing has written to the database since. */
@@ -593,6 +548,7 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 		     GbeSituation *ret_situation)
 {
 	const GbeConfig *config = facts->config;
+	int own = gbe_chain_own(facts, view);
 	GbeSituation s = {0};
 
 	s.ostree = facts->ostree;
@@ -609,16 +565,20 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 	s.one_voter = view->voters <= 1;
 	s.log_lost = view->source == NULL && gbe_facts_lack_log(facts) &&
 		     (facts->leaving != NULL || facts->member || (facts->began && !s.one_voter));
-	s.clones = facts->clones == GBE_YES;
 	s.sound = view->source == NULL ? facts->sound : GBE_UNKNOWN;
 	s.no_log = view->source == NULL && facts->data == GBE_YES && facts->log == GBE_NO;
 	s.service_failed = facts->service_failed == GBE_YES;
 	s.ends = trial_ends(facts);
-	for (guint i = 0; i < facts->take_overs->len && !s.known_before; i++)
-		s.known_before = ((const GbeTakeOver *)facts->take_overs->pdata[i])->tree != NULL;
+	GBE_EACH(const GbeTakeOver *, take_over, facts->take_overs)
+		s.known_before = s.known_before || take_over->tree != NULL;
 	s.owner_left = facts->data == GBE_NO && gbe_situation_owner_left(facts) != NULL;
 	derive_owner(facts, view, &s);
-	derive_chain(facts, view, &s);
+	s.base = base_is(facts, view, 0);
+	s.in_chain = own >= 0;
+	s.chain_own = base_is(facts, view, own);
+	s.chain_end = base_is(facts, view, gbe_chain_end(facts, view));
+	s.unwound = base_is(facts, view, gbe_chain_unwound(facts, view));
+	s.unseen = own_is_unseen(facts, view, own);
 	derive_booted(facts, view, &s);
 
 	s.retry_trial = config->restore.retry_trial;

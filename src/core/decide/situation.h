@@ -37,7 +37,6 @@ typedef struct {
 	bool mount_lost;     /* the data directory was a mount point and is not one now */
 	bool left_elsewhere; /* the data is where another data-dir= had it */
 	bool one_voter;
-	bool clones;
 
 	/* The owner of the data, and the result of its last run. */
 	GbeOwnerIs owner;

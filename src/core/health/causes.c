@@ -17,24 +17,22 @@ answered(const GbeQuestion *question)
 	return question->reach == GBE_REACH_ANSWERED;
 }
 
-static bool
-begins_later(const GbeHealthFacts *f, const GbeTlsFile *tls, const GbeTlsFile **ret_later)
-{
-	if (tls->begins > f->now)
-		*ret_later = tls;
-	return tls->expires >= 0;
-}
-
 bool
 gbe_health_clock_is_behind(const GbeHealthFacts *f, const GbeTlsFile **ret_later)
 {
 	const GbeTlsFile *later = NULL;
+	guint count = f->certs != NULL ? f->certs->len : 0;
 	bool any = false;
 
-	for (guint i = 0; i < G_N_ELEMENTS(f->tls); i++)
-		any |= begins_later(f, &f->tls[i], &later);
-	for (guint i = 0; f->certs != NULL && i < f->certs->len; i++)
-		any |= begins_later(f, f->certs->pdata[i], &later);
+	for (guint i = 0; i < G_N_ELEMENTS(f->tls) + count; i++) {
+		const GbeTlsFile *tls = i < G_N_ELEMENTS(f->tls)
+					    ? &f->tls[i]
+					    : f->certs->pdata[i - G_N_ELEMENTS(f->tls)];
+
+		if (tls->begins > f->now)
+			later = tls;
+		any = any || tls->expires >= 0;
+	}
 	if (!any || (gbe_clock_is_set(f->now) && later == NULL))
 		return false;
 	*ret_later = gbe_clock_is_set(f->now) ? later : NULL;
@@ -52,37 +50,29 @@ bad_tls(const GbeHealthFacts *f)
 	return NULL;
 }
 
-static void
-append_value(GString *to, const char *name, const GbeHealthFacts *f)
-{
-	const GbeTlsFile *tls = bad_tls(f);
-	g_autofree char *now = gbe_clock_to_text(f->now);
-
-	if (g_str_has_prefix(name, "{unit}"))
-		(void)g_string_append(to, or_else(f->unit, "the service"));
-	else if (g_str_has_prefix(name, "{held}"))
-		(void)g_string_append(to, or_else(f->held_why, "greenboot-etcd holds etcd back"));
-	else if (g_str_has_prefix(name, "{data}"))
-		(void)g_string_append(to, or_else(f->data_dir, "the data"));
-	else if (g_str_has_prefix(name, "{tls}") && tls != NULL)
-		g_string_append_printf(to, "%s of [etcd], %s, %s", tls->key, tls->path,
-				       or_else(tls->problem, "has expired"));
-	else if (g_str_has_prefix(name, "{clock}"))
-		(void)g_string_append(to, now);
-	else if (g_str_has_prefix(name, "{endpoint}"))
-		(void)g_string_append(to, or_else(f->endpoint, "its endpoint"));
-	else if (g_str_has_prefix(name, "{why}"))
-		(void)g_string_append(to, or_else(f->status.why, "not asked"));
-	else if (g_str_has_prefix(name, "{write}"))
-		(void)g_string_append(to, or_else(f->write.why, "not asked"));
-	else if (g_str_has_prefix(name, "{read}"))
-		(void)g_string_append(to, or_else(f->read.why, "not asked"));
-}
-
 /* Replaces every {name} in @text in one pass, because a value may hold any text, also a "{name}". */
 static char *
 sentence(const char *text, const GbeHealthFacts *f)
 {
+	const GbeTlsFile *tls = bad_tls(f);
+	g_autofree char *now = gbe_clock_to_text(f->now);
+	g_autofree char *file = tls != NULL
+				    ? g_strdup_printf("%s of [etcd], %s, %s", tls->key, tls->path,
+						      or_else(tls->problem, "has expired"))
+				    : g_strdup("");
+	const struct {
+		const char *name, *value;
+	} values[] = {
+	    {"{unit}", or_else(f->unit, "the service")},
+	    {"{held}", or_else(f->held_why, "greenboot-etcd holds etcd back")},
+	    {"{data}", or_else(f->data_dir, "the data")},
+	    {"{tls}", file},
+	    {"{clock}", now},
+	    {"{endpoint}", or_else(f->endpoint, "its endpoint")},
+	    {"{why}", or_else(f->status.why, "not asked")},
+	    {"{write}", or_else(f->write.why, "not asked")},
+	    {"{read}", or_else(f->read.why, "not asked")},
+	};
 	GString *to = g_string_new(NULL);
 
 	while (*text != '\0') {
@@ -90,10 +80,13 @@ sentence(const char *text, const GbeHealthFacts *f)
 
 		(void)g_string_append_len(to, text, (gssize)plain);
 		text += plain;
-		if (*text == '{') {
-			append_value(to, text, f);
+		for (gsize i = 0; *text == '{' && i < G_N_ELEMENTS(values); i++)
+			if (g_str_has_prefix(text, values[i].name)) {
+				(void)g_string_append(to, values[i].value);
+				break;
+			}
+		if (*text == '{')
 			text += strcspn(text, "}") + 1;
-		}
 	}
 	return g_string_free(to, false);
 }

@@ -3,20 +3,15 @@
 
 #include "core/redact.h"
 
-static void
-forget(GbeQuestion *question)
-{
-	g_free(question->why);
-	*question = (GbeQuestion){.reach = GBE_REACH_NOT_ASKED};
-}
-
 void
 gbe_health_facts_reset(GbeHealthFacts *facts)
 {
-	forget(&facts->status);
-	forget(&facts->members);
-	forget(&facts->write);
-	forget(&facts->read);
+	GbeQuestion *questions[] = {&facts->status, &facts->members, &facts->write, &facts->read};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(questions); i++) {
+		g_free(questions[i]->why);
+		*questions[i] = (GbeQuestion){.reach = GBE_REACH_NOT_ASKED};
+	}
 	g_clear_pointer(&facts->version, g_free);
 	g_clear_pointer(&facts->storage_version, g_free);
 	facts->cluster_id = facts->member_id = 0;

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "core/config/config.h"
-#include "core/health/reach.h"
 #include "core/tri.h"
 #include "core/words.h"
 

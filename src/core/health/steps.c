@@ -140,36 +140,29 @@ other_certificates(const GbeHealthFacts *f, GbeCheck *step)
 	step->result = MAX(step->result, GBE_CHECK_WARNING);
 }
 
-/* Nothing follows from the dates of certificates while the clock is behind. */
-static bool
-say_clock(const GbeHealthFacts *f, GbeCheck *step)
-{
-	const GbeTlsFile *later = NULL;
-	g_autofree char *clock = gbe_clock_to_text(f->now);
-
-	if (!gbe_health_clock_is_behind(f, &later))
-		return false;
-	if (later == NULL) {
-		set(step, GBE_CHECK_WARNING,
-		    "the clock says %s and cannot be right: the validity is unknown; set the clock",
-		    clock);
-	} else {
-		g_autofree char *begins = gbe_clock_to_text(later->begins);
-
-		set(step, GBE_CHECK_WARNING,
-		    "%s is valid from %s on, and the clock says %s: the validity is unknown; "
-		    "set the clock",
-		    later->path, begins, clock);
-	}
-	return true;
-}
-
 /* Expiry in whole days; the figure is the shortest. */
 static void
 certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 {
-	bool behind = say_clock(f, step);
+	const GbeTlsFile *later = NULL;
+	bool behind = gbe_health_clock_is_behind(f, &later);
 
+	/* Nothing follows from the dates of certificates while the clock is behind. */
+	if (behind) {
+		g_autofree char *clock = gbe_clock_to_text(f->now);
+		g_autofree char *begins = gbe_clock_to_text(later != NULL ? later->begins : 0);
+
+		if (later == NULL)
+			set(step, GBE_CHECK_WARNING,
+			    "the clock says %s and cannot be right: the validity is unknown; set "
+			    "the clock",
+			    clock);
+		else
+			set(step, GBE_CHECK_WARNING,
+			    "%s is valid from %s on, and the clock says %s: the validity is "
+			    "unknown; set the clock",
+			    later->path, begins, clock);
+	}
 	for (guint i = 0; i < G_N_ELEMENTS(f->tls); i++) {
 		const GbeTlsFile *tls = &f->tls[i];
 		gint64 days = (tls->expires - f->now) / DAY;

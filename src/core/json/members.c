@@ -27,6 +27,18 @@ hex64_valid(const char *text)
 	return strlen(text) == HEX64_LEN && strspn(text, "0123456789abcdef") == HEX64_LEN;
 }
 
+bool
+gbe_path_is_below(const char *path)
+{
+	g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+
+	for (guint i = 0; parts[i] != NULL; i++)
+		if (parts[i][0] == '\0' || g_str_equal(parts[i], ".") ||
+		    g_str_equal(parts[i], ".."))
+			return false;
+	return parts[0] != NULL;
+}
+
 /* Root follows these paths: a damaged or forged record must not lead it outside. */
 static bool
 path_valid(const char *text)

@@ -9,6 +9,7 @@
 
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Absent and null are the same and never wrong by themselves: gbe_members_need() names the required members.
@@ -34,6 +35,15 @@ typedef struct {
 
 extern const GbeKind gbe_kind_deployment, gbe_kind_run, gbe_kind_backup, gbe_kind_hex64,
     gbe_kind_path; /* absolute, no ".." */
+
+/* A relative path that stays below its start: every component is a name, and not empty, "." or "..". Root follows paths of
+ * records and of the configuration. */
+bool gbe_path_is_below(const char *path);
+
+/* In tables that say which type a field has: a field of another size does not compile. */
+#define GBE_TYPED_OFFSET(structure, member, type)                                                  \
+	(offsetof(structure, member) +                                                             \
+	 0 * sizeof(char[sizeof(((structure *)0)->member) == sizeof(type) ? 1 : -1]))
 
 void gbe_members_need(GbeMembers *m, const char *key);
 /* Newly allocated, or NULL. @kind NULL: any string is right. */

@@ -82,35 +82,29 @@ find_fault(const char *text)
 	return NULL;
 }
 
-static bool
-check_text(const char *bytes, gsize size, GError **error)
-{
-	g_autofree char *text = NULL;
-	const char *fault;
-
-	if (size > GBE_JSON_MAX_SIZE)
-		return gbe_throw(error, GBE_ERROR_CORRUPT,
-				 "%" G_GSIZE_FORMAT " bytes long, %d are allowed", size,
-				 GBE_JSON_MAX_SIZE);
-	if (size == 0)
-		return gbe_throw(error, GBE_ERROR_CORRUPT, "empty");
-	/* g_utf8_validate() also refuses a NUL. */
-	if (!g_utf8_validate(bytes, (gssize)size, NULL))
-		return gbe_throw(error, GBE_ERROR_CORRUPT, "not UTF-8, or a NUL byte is in it");
-	text = g_strndup(bytes, size);
-	fault = find_fault(text);
-	return fault == NULL || gbe_throw(error, GBE_ERROR_CORRUPT, "%s", fault);
-}
-
 bool
 gbe_json_parse_object(const char *bytes, gsize size, const char *what, JsonObject **ret_object,
 		      GError **error)
 {
 	g_autoptr(JsonParser) parser = NULL;
+	g_autofree char *text = NULL;
+	const char *fault;
 	JsonNode *root;
 
-	if (!check_text(bytes, size, error))
-		return gbe_prefix(error, "%s", what);
+	if (size > GBE_JSON_MAX_SIZE)
+		return gbe_throw(error, GBE_ERROR_CORRUPT,
+				 "%s: %" G_GSIZE_FORMAT " bytes long, %d are allowed", what, size,
+				 GBE_JSON_MAX_SIZE);
+	if (size == 0)
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s: empty", what);
+	/* g_utf8_validate() also refuses a NUL. */
+	if (!g_utf8_validate(bytes, (gssize)size, NULL))
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s: not UTF-8, or a NUL byte is in it",
+				 what);
+	text = g_strndup(bytes, size);
+	fault = find_fault(text);
+	if (fault != NULL)
+		return gbe_throw(error, GBE_ERROR_CORRUPT, "%s: %s", what, fault);
 	parser = json_parser_new();
 	if (!json_parser_load_from_data(parser, bytes, (gssize)size, error)) {
 		(void)gbe_convert(error, GBE_ERROR_CORRUPT);

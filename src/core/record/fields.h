@@ -6,7 +6,6 @@
 #pragma once
 
 #include "core/json/members.h"
-#include "core/typed-offset.h"
 #include "core/words.h"
 
 typedef enum {

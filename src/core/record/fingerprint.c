@@ -2,7 +2,7 @@
 #include "core/record/fingerprint.h"
 
 #include "core/json/parse.h"
-#include "core/record/fields.h"
+#include "core/record/take-over.h"
 
 #define TXID_FORMAT "%016" G_GINT64_MODIFIER "x"
 
@@ -89,3 +89,32 @@ gbe_fingerprint_from_json(GbeFingerprint *fp, JsonObject *object)
 	read.present = true;
 	*fp = read;
 }
+
+static void
+read_fingerprint(GbeMembers *m, const char *key, void *field)
+{
+	JsonObject *object = gbe_members_object(m, key);
+
+	if (object != NULL)
+		gbe_fingerprint_from_json(field, object);
+}
+
+static void
+print_fingerprint(JsonObject *object, const char *key, const void *field)
+{
+	const GbeFingerprint *fp = field;
+
+	if (fp->present)
+		gbe_fingerprint_to_json(fp, gbe_json_open_object(object, key));
+	else
+		json_object_set_null_member(object, key);
+}
+
+static void
+own_fingerprint(void *field)
+{
+	gbe_fields_own(fields, field);
+}
+
+const GbeFieldOwn gbe_fingerprint_own = {NULL, read_fingerprint, print_fingerprint, own_fingerprint,
+					 (GDestroyNotify)gbe_fingerprint_clear};

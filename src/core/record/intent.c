@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/record/intent.h"
 
-#include "core/path.h"
 #include "core/record/fields.h"
 
 #include <string.h>

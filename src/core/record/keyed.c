@@ -27,31 +27,6 @@ gbe_keys_free(GbeKeys *keys)
 	g_free(keys);
 }
 
-static bool
-parse_line(GbeKeys *keys, const char *line, guint number, GError **error)
-{
-	gsize length = strlen(line);
-	guint8 *bytes;
-
-	if (length == 0 || *line == '#')
-		return true;
-	if (length < DIGITS_MIN || length > DIGITS_MAX || length % 2 != 0 ||
-	    strspn(line, HEX) != length)
-		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-				 "line %u is no key of %d to %d hex digits (`openssl rand -hex 32` "
-				 "makes one)",
-				 number, DIGITS_MIN, DIGITS_MAX);
-	if (keys->keys->len == GBE_KEYS_MAX)
-		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "it has more than %d keys",
-				 GBE_KEYS_MAX);
-	bytes = g_malloc(length / 2);
-	for (gsize i = 0; i < length / 2; i++)
-		bytes[i] = (guint8)(g_ascii_xdigit_value(line[2 * i]) << 4 |
-				    g_ascii_xdigit_value(line[2 * i + 1]));
-	g_ptr_array_add(keys->keys, g_bytes_new_take(bytes, length / 2));
-	return true;
-}
-
 bool
 gbe_keys_parse(const char *bytes, gsize size, GbeKeys **ret_keys, GError **error)
 {
@@ -63,9 +38,28 @@ gbe_keys_parse(const char *bytes, gsize size, GbeKeys **ret_keys, GError **error
 	if (strlen(text) != size)
 		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "it is no text");
 	lines = g_strsplit(text, "\n", -1);
-	for (guint i = 0; lines[i] != NULL; i++)
-		if (!parse_line(keys, g_strstrip(lines[i]), i + 1, error))
-			return false;
+	for (guint i = 0; lines[i] != NULL; i++) {
+		const char *line = g_strstrip(lines[i]);
+		gsize length = strlen(line);
+		guint8 *key;
+
+		if (length == 0 || *line == '#')
+			continue;
+		if (length < DIGITS_MIN || length > DIGITS_MAX || length % 2 != 0 ||
+		    strspn(line, HEX) != length)
+			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+					 "line %u is no key of %d to %d hex digits (`openssl rand "
+					 "-hex 32` makes one)",
+					 i + 1, DIGITS_MIN, DIGITS_MAX);
+		if (keys->keys->len == GBE_KEYS_MAX)
+			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+					 "it has more than %d keys", GBE_KEYS_MAX);
+		key = g_malloc(length / 2);
+		for (gsize n = 0; n < length / 2; n++)
+			key[n] = (guint8)(g_ascii_xdigit_value(line[2 * n]) << 4 |
+					  g_ascii_xdigit_value(line[2 * n + 1]));
+		g_ptr_array_add(keys->keys, g_bytes_new_take(key, length / 2));
+	}
 	if (keys->keys->len == 0)
 		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "it has no key");
 	*ret_keys = g_steal_pointer(&keys);

@@ -2,7 +2,6 @@
 #include "core/record/manifest.h"
 
 #include "core/json/parse.h"
-#include "core/path.h"
 #include "core/record/take-over.h"
 
 #include <string.h>
@@ -24,68 +23,61 @@ const GbeWords gbe_origin_words = {origins, G_N_ELEMENTS(origins), GBE_ORIGIN_MA
 const GbeWords gbe_verified_words = {verifieds, G_N_ELEMENTS(verifieds), GBE_VERIFIED_NO,
 				     GBE_VERIFIED_NO};
 
-const char *
-gbe_origin_to_string(GbeOrigin origin)
-{
-	return gbe_words_get(&gbe_origin_words, origin);
-}
-
 static bool
 sha256_valid(const char *text)
 {
 	return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
 }
 
-static void
-file_free(gpointer data)
-{
-	GbeManifestFile *file = data;
+static const GbeKind sha256_kind = {sha256_valid, "is not a SHA-256 digest"};
 
-	g_free(file->path);
-	g_free(file->sha256);
+static const GbeField file_fields[] = {
+    GBE_FIELD_OF(GbeManifestFile, path, "path", TEXT, NULL, GBE_FIELD_NEEDED),
+    GBE_FIELD_OF(GbeManifestFile, size, "size", NUMBER, NULL, GBE_FIELD_NEEDED),
+    GBE_FIELD_OF(GbeManifestFile, sha256, "sha256", TEXT, &sha256_kind, 0),
+    {0},
+};
+
+static void
+free_file(gpointer file)
+{
+	gbe_fields_clear(file_fields, file);
 	g_free(file);
 }
 
+/* Takes what @file points to. */
 static void
-add_file(GPtrArray **files, const char *path, guint64 size, const char *sha256)
+add_file(GPtrArray **files, GbeManifestFile file)
 {
-	GbeManifestFile *file = g_new0(GbeManifestFile, 1);
-
 	if (*files == NULL)
-		*files = g_ptr_array_new_with_free_func(file_free);
-	file->path = g_strdup(path);
-	file->size = size;
-	file->sha256 = g_strdup(sha256);
-	g_ptr_array_add(*files, file);
+		*files = g_ptr_array_new_with_free_func(free_file);
+	g_ptr_array_add(*files, g_memdup2(&file, sizeof(file)));
 }
 
 static void
 read_file(GbeMembers *m, JsonNode *node, GPtrArray **files)
 {
-	static const GbeKind sha256_kind = {sha256_valid, "is not a SHA-256 digest"};
 	GbeMembers inner = {NULL, "files[].", NULL};
-	g_autofree char *path = NULL, *hex = NULL, *sha256 = NULL;
-	guint64 size;
+	g_autofree char *hex = NULL;
+	GbeManifestFile file = {0};
 
 	if (!JSON_NODE_HOLDS_OBJECT(node)) {
 		gbe_members_fail(m, "files", "is not an array of objects");
 		return;
 	}
 	inner.object = json_node_get_object(node);
-	gbe_members_need(&inner, "path");
-	gbe_members_need(&inner, "size");
-	path = gbe_members_string(&inner, "path", NULL);
+	gbe_fields_read(file_fields, &inner, &file);
 	hex = gbe_members_string(&inner, "path_hex", NULL);
-	size = gbe_members_u64(&inner, "size", 0);
-	sha256 = gbe_members_string(&inner, "sha256", &sha256_kind);
 	if (hex != NULL) {
-		g_free(path);
-		path = gbe_hex_to_name(hex);
+		g_free(file.path);
+		file.path = gbe_hex_to_name(hex);
 	}
-	if (path == NULL || !gbe_path_is_below(path))
+	if (file.path == NULL || !gbe_path_is_below(file.path)) {
 		gbe_members_fail(&inner, "path", "does not lie below data/");
-	else
-		add_file(files, path, size, sha256);
+		gbe_fields_clear(file_fields, &file);
+	} else {
+		add_file(files, file);
+	}
 	if (m->error == NULL)
 		m->error = g_steal_pointer(&inner.error);
 	g_clear_error(&inner.error);
@@ -114,8 +106,7 @@ print_files(JsonObject *object, const char *key, const void *field)
 		return;
 	}
 	array = json_array_new();
-	for (guint i = 0; i < files->len; i++) {
-		const GbeManifestFile *file = files->pdata[i];
+	GBE_EACH(const GbeManifestFile *, file, files) {
 		g_autofree char *hex = gbe_name_to_hex(file->path);
 		JsonObject *element = json_object_new();
 
@@ -133,14 +124,11 @@ static void
 own_files(void *field)
 {
 	const GPtrArray *from = *(GPtrArray **)field;
-	GPtrArray **files = field;
 
-	*files = NULL;
-	for (guint i = 0; from != NULL && i < from->len; i++) {
-		const GbeManifestFile *file = from->pdata[i];
-
-		add_file(files, file->path, file->size, file->sha256);
-	}
+	*(GPtrArray **)field = NULL;
+	GBE_EACH(const GbeManifestFile *, file, from)
+		add_file(field, (GbeManifestFile){g_strdup(file->path), file->size,
+						  g_strdup(file->sha256)});
 }
 
 static void
@@ -269,7 +257,7 @@ gbe_manifest_from_json(JsonObject *object, GbeManifest **ret_manifest, GError **
 }
 
 static void
-print_all(JsonObject *object, const GbeManifest *manifest, bool with_files)
+print_members(JsonObject *object, const GbeManifest *manifest, bool with_files)
 {
 	/* Holes make files of any size, and JSON holds numbers exactly up to 2^53. */
 	bool listed = manifest->size < G_GUINT64_CONSTANT(1) << 53;
@@ -283,28 +271,23 @@ print_all(JsonObject *object, const GbeManifest *manifest, bool with_files)
 		json_object_set_null_member(object, "files");
 }
 
-/* Writes this program's members in their order, then those that only a newer program knows. */
-static void
-print_with_unknown(JsonObject *object, const GbeManifest *manifest, bool with_files)
-{
-	g_autoptr(JsonObject) merged = gbe_json_copy_object(manifest->unknown);
-	g_autoptr(GList) names = NULL;
-
-	print_all(merged, manifest, with_files);
-	names = json_object_get_members(merged);
-	for (GList *item = names; item != NULL; item = item->next)
-		json_object_set_member(object, item->data,
-				       json_node_copy(json_object_get_member(merged, item->data)));
-}
-
 JsonObject *
 gbe_manifest_to_json(const GbeManifest *manifest, bool with_files)
 {
 	JsonObject *object = json_object_new();
+	g_autoptr(JsonObject) merged = NULL;
+	g_autoptr(GList) names = NULL;
 
-	print_all(object, manifest, with_files);
-	if (manifest->unknown != NULL)
-		print_with_unknown(object, manifest, with_files);
+	print_members(object, manifest, with_files);
+	if (manifest->unknown == NULL)
+		return object;
+	/* This program's members come in their order, then those that only a newer program knows. */
+	merged = gbe_json_copy_object(manifest->unknown);
+	print_members(merged, manifest, with_files);
+	names = json_object_get_members(merged);
+	for (GList *item = names; item != NULL; item = item->next)
+		json_object_set_member(object, item->data,
+				       json_node_copy(json_object_get_member(merged, item->data)));
 	return object;
 }
 
@@ -324,13 +307,10 @@ gbe_manifest_place(const GbeManifest *manifest)
 gint64
 gbe_manifest_db_size(const GbeManifest *manifest)
 {
-	for (guint i = 0; manifest->files != NULL && i < manifest->files->len; i++) {
-		const GbeManifestFile *file = manifest->files->pdata[i];
-
+	GBE_EACH(const GbeManifestFile *, file, manifest->files)
 		if (g_str_equal(file->path, "member/snap/db") ||
 		    g_str_has_suffix(file->path, "/member/snap/db"))
 			return (gint64)file->size;
-	}
 	return -1;
 }
 
@@ -346,7 +326,7 @@ gbe_manifest_ref(const GbeManifest *manifest)
 void
 gbe_manifest_add_file(GbeManifest *manifest, const char *path, guint64 size, const char *sha256)
 {
-	add_file(&manifest->files, path, size, sha256);
+	add_file(&manifest->files, (GbeManifestFile){g_strdup(path), size, g_strdup(sha256)});
 }
 
 bool
@@ -396,18 +376,12 @@ gbe_manifest_print(const GbeManifest *manifest)
 	return gbe_json_print_object(object);
 }
 
-static gint
-by_name(gconstpointer a, gconstpointer b)
-{
-	return strcmp(a, b);
-}
-
 /* All members but the digest, in an order that does not depend on who wrote them. */
 static char *
 signed_text(JsonObject *object)
 {
 	g_autoptr(JsonObject) sorted = json_object_new();
-	g_autoptr(GList) names = g_list_sort(json_object_get_members(object), by_name);
+	g_autoptr(GList) names = g_list_sort(json_object_get_members(object), (GCompareFunc)strcmp);
 
 	for (GList *item = names; item != NULL; item = item->next)
 		if (!g_str_equal(item->data, "hmac"))

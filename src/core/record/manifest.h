@@ -127,7 +127,6 @@ JsonObject *gbe_manifest_to_json(const GbeManifest *manifest, bool with_files);
 /* An unknown word of an origin reads as manual, which is never pruned. */
 extern const GbeWords gbe_origin_words;	  /* automatic displaced manual periodic */
 extern const GbeWords gbe_verified_words; /* no copy sanity full */
-const char *gbe_origin_to_string(GbeOrigin origin);
 /* A GCompareFunc of pointers to GbeManifest: the highest sequence first. */
 gint gbe_manifest_newest_first(gconstpointer a, gconstpointer b);
 

@@ -34,13 +34,6 @@ static const GbeField fields[] = {
 };
 
 void
-gbe_offsite_init(GbeOffsite *offsite)
-{
-	*offsite = (GbeOffsite){0};
-	gbe_fields_init(fields, offsite);
-}
-
-void
 gbe_offsite_clear(GbeOffsite *offsite)
 {
 	gbe_fields_clear(fields, offsite);
@@ -49,7 +42,8 @@ gbe_offsite_clear(GbeOffsite *offsite)
 void
 gbe_offsite_read(JsonObject *object, GbeOffsite *ret_offsite)
 {
-	gbe_offsite_init(ret_offsite);
+	*ret_offsite = (GbeOffsite){0};
+	gbe_fields_init(fields, ret_offsite);
 	gbe_fields_read_known(fields, object, ret_offsite);
 }
 

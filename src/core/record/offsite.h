@@ -39,10 +39,9 @@ typedef struct {
 	char *failed_why;
 } GbeOffsite;
 
-void gbe_offsite_init(GbeOffsite *offsite);
 void gbe_offsite_clear(GbeOffsite *offsite);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeOffsite, gbe_offsite_clear)
-/* Unknown members read as in a new record. @object may be NULL. */
+/* Unknown members read as in a new record, which @object NULL gives. */
 void gbe_offsite_read(JsonObject *object, GbeOffsite *ret_offsite);
 /* Members of @object that a later version wrote stay. */
 void gbe_offsite_print(const GbeOffsite *offsite, JsonObject *object);

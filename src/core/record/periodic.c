@@ -27,13 +27,6 @@ static const GbeField fields[] = {
 };
 
 void
-gbe_periodic_init(GbePeriodic *periodic)
-{
-	*periodic = (GbePeriodic){0};
-	gbe_fields_init(fields, periodic);
-}
-
-void
 gbe_periodic_clear(GbePeriodic *periodic)
 {
 	gbe_fields_clear(fields, periodic);
@@ -48,7 +41,8 @@ gbe_periodic_result_to_string(GbePeriodicResult result)
 void
 gbe_periodic_read(JsonObject *object, GbePeriodic *ret_periodic)
 {
-	gbe_periodic_init(ret_periodic);
+	*ret_periodic = (GbePeriodic){0};
+	gbe_fields_init(fields, ret_periodic);
 	gbe_fields_read_known(fields, object, ret_periodic);
 }
 

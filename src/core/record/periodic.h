@@ -31,11 +31,10 @@ typedef struct {
 	gint64 revision, applied;
 } GbePeriodic;
 
-void gbe_periodic_init(GbePeriodic *periodic);
 void gbe_periodic_clear(GbePeriodic *periodic);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbePeriodic, gbe_periodic_clear)
 
-/* Unknown members read as in a new record. @object may be NULL. */
+/* Unknown members read as in a new record, which @object NULL gives. */
 void gbe_periodic_read(JsonObject *object, GbePeriodic *ret_periodic);
 JsonObject *gbe_periodic_print(const GbePeriodic *periodic);
 const char *gbe_periodic_result_to_string(GbePeriodicResult result); /* NULL for NONE */

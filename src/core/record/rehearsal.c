@@ -29,13 +29,6 @@ static const GbeField fields[] = {
 };
 
 void
-gbe_rehearsal_init(GbeRehearsal *rehearsal)
-{
-	*rehearsal = (GbeRehearsal){{0}};
-	gbe_fields_init(fields, rehearsal);
-}
-
-void
 gbe_rehearsal_clear(GbeRehearsal *rehearsal)
 {
 	gbe_fields_clear(fields, rehearsal);
@@ -44,7 +37,8 @@ gbe_rehearsal_clear(GbeRehearsal *rehearsal)
 void
 gbe_rehearsal_read(JsonObject *object, GbeRehearsal *ret_rehearsal)
 {
-	gbe_rehearsal_init(ret_rehearsal);
+	*ret_rehearsal = (GbeRehearsal){{0}};
+	gbe_fields_init(fields, ret_rehearsal);
 	gbe_fields_read_known(fields, object, ret_rehearsal);
 }
 

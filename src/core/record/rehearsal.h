@@ -31,11 +31,10 @@ typedef struct {
 } GbeRehearsal;
 
 extern const GbeWords gbe_rehearsal_words; /* passed failed not-rehearsed */
-void gbe_rehearsal_init(GbeRehearsal *rehearsal);
 void gbe_rehearsal_clear(GbeRehearsal *rehearsal);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeRehearsal, gbe_rehearsal_clear)
 
-/* Unknown members read as in a new record. @object may be NULL. */
+/* Unknown members read as in a new record, which @object NULL gives. */
 void gbe_rehearsal_read(JsonObject *object, GbeRehearsal *ret_rehearsal);
 JsonObject *gbe_rehearsal_print(const GbeRehearsal *rehearsal);
 const char *gbe_rehearsal_result_to_string(GbeRehearsalResult result); /* NULL for NONE */

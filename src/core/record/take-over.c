@@ -19,28 +19,19 @@ gbe_backup_ref_clear(GbeBackupRef *ref)
 	gbe_backup_ref_set(ref, (GbeBackupRef){0});
 }
 
-static void
-link_free(gpointer data)
-{
-	GbeLink *link = data;
-
-	gbe_backup_ref_clear(&link->backup);
-	gbe_deployment_clear(&link->owner);
-	g_free(link);
-}
-
-static GPtrArray *
-chain_new(void)
-{
-	return g_ptr_array_new_with_free_func(link_free);
-}
-
 static const GbeField link_fields[] = {
     GBE_FIELD_BY(GbeLink, backup, "backup", PART, gbe_backup_ref_fields, GBE_FIELD_OR_NULL),
     GBE_FIELD_BY(GbeLink, owner, "deployment", PART, gbe_deployment_fields, 0),
     GBE_FIELD(GbeLink, failed, "failed", FLAG),
     {0},
 };
+
+static void
+free_link(gpointer link)
+{
+	gbe_fields_clear(link_fields, link);
+	g_free(link);
+}
 
 /* Adds a copy behind the others. Not where the last link says the same already: one backup may have been restored again
  * and again. */
@@ -65,7 +56,7 @@ add_link(GPtrArray *chain, const GbeLink *link)
 static void
 init_chain(void *field)
 {
-	*(GPtrArray **)field = chain_new();
+	*(GPtrArray **)field = g_ptr_array_new_with_free_func(free_link);
 }
 
 static void
@@ -97,10 +88,10 @@ print_chain(JsonObject *object, const char *key, const void *field)
 	const GPtrArray *chain = *(GPtrArray *const *)field;
 	JsonArray *array = json_array_new();
 
-	for (guint i = 0; i < chain->len; i++) {
+	GBE_EACH(const GbeLink *, link, chain) {
 		JsonObject *element = json_object_new();
 
-		gbe_fields_print(link_fields, element, chain->pdata[i]);
+		gbe_fields_print(link_fields, element, link);
 		json_array_add_object_element(array, element);
 	}
 	json_object_set_array_member(object, key, array);
@@ -109,12 +100,11 @@ print_chain(JsonObject *object, const char *key, const void *field)
 static void
 own_chain(void *field)
 {
-	GPtrArray **chain = field;
-	const GPtrArray *from = *chain;
+	const GPtrArray *from = *(GPtrArray **)field;
 
-	*chain = chain_new();
-	for (guint i = 0; i < from->len; i++)
-		add_link(*chain, from->pdata[i]);
+	init_chain(field);
+	GBE_EACH(const GbeLink *, link, from)
+		add_link(*(GPtrArray **)field, link);
 }
 
 static void
@@ -347,54 +337,11 @@ print_lineage(JsonObject *object, const char *key, const void *field)
 static void
 own_lineage(void *field)
 {
-	GbeLineage copy = {0};
+	GbeLineage *lineage = field;
 
-	gbe_lineage_copy(&copy, field);
-	*(GbeLineage *)field = copy;
+	if (lineage->ancestors != NULL)
+		lineage->ancestors = g_array_copy(lineage->ancestors);
 }
 
-static void
-clear_lineage(void *field)
-{
-	gbe_lineage_clear(field);
-}
-
-const GbeFieldOwn gbe_lineage_own = {NULL, read_lineage, print_lineage, own_lineage, clear_lineage};
-
-static void
-read_fingerprint(GbeMembers *m, const char *key, void *field)
-{
-	JsonObject *object = gbe_members_object(m, key);
-
-	if (object != NULL)
-		gbe_fingerprint_from_json(field, object);
-}
-
-static void
-print_fingerprint(JsonObject *object, const char *key, const void *field)
-{
-	const GbeFingerprint *fp = field;
-
-	if (!fp->present)
-		json_object_set_null_member(object, key);
-	else
-		gbe_fingerprint_to_json(fp, gbe_json_open_object(object, key));
-}
-
-static void
-own_fingerprint(void *field)
-{
-	GbeFingerprint copy = {0};
-
-	gbe_fingerprint_copy(&copy, field);
-	*(GbeFingerprint *)field = copy;
-}
-
-static void
-clear_fingerprint(void *field)
-{
-	gbe_fingerprint_clear(field);
-}
-
-const GbeFieldOwn gbe_fingerprint_own = {NULL, read_fingerprint, print_fingerprint, own_fingerprint,
-					 clear_fingerprint};
+const GbeFieldOwn gbe_lineage_own = {NULL, read_lineage, print_lineage, own_lineage,
+				     (GDestroyNotify)gbe_lineage_clear};

@@ -23,32 +23,23 @@ print_time(gint64 seconds)
 	return g_strdup("");
 }
 
-/* Accepts only the one spelling of a time that print_time() writes. */
-static bool
-parse_time(const char *text, gint64 *ret_seconds)
+bool
+gbe_snapshot_name_parse(const char *text, GbeSnapshotName *ret_name)
 {
 	g_autofree char *prefix = g_strndup(text, TIME_LENGTH);
 	g_autoptr(GDateTime) time = g_date_time_new_from_iso8601(prefix, NULL);
 	g_autofree char *again = NULL;
-
-	if (time == NULL)
-		return false;
-	again = print_time(g_date_time_to_unix(time));
-	if (!g_str_equal(again, prefix))
-		return false;
-	*ret_seconds = g_date_time_to_unix(time);
-	return true;
-}
-
-bool
-gbe_snapshot_name_parse(const char *text, GbeSnapshotName *ret_name)
-{
 	GbeSnapshotName name = {0};
 	const char *suffix;
 	gsize digits;
 
-	if (strlen(text) < TIME_LENGTH + 2 || strlen(text) > GBE_SNAPSHOT_NAME_MAX ||
-	    text[TIME_LENGTH] != '-' || !parse_time(text, &name.time))
+	if (time == NULL || strlen(text) < TIME_LENGTH + 2 ||
+	    strlen(text) > GBE_SNAPSHOT_NAME_MAX || text[TIME_LENGTH] != '-')
+		return false;
+	/* Only the spelling of a time that print_time() writes is accepted. */
+	name.time = g_date_time_to_unix(time);
+	again = print_time(name.time);
+	if (!g_str_equal(again, prefix))
 		return false;
 	suffix = text + TIME_LENGTH + 1;
 	if (suffix[strspn(suffix, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._+-")] != '\0')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/units/dropin.h"
 
-#include "base/auto.h"
+#include "base/format.h"
 #include "core/config/lists.h"
 #include "core/unit-name.h"
 
@@ -22,7 +22,7 @@ gbe_dropin_scope_of(const char *service)
 
 typedef struct {
 	GString *text;
-	const char *section; /* begins with the next line; NULL: none does */
+	const char *section; /* begins with the next line, if there is one; NULL */
 	const GbeConfig *config;
 	guint wanted; /* flags */
 	GbeFollow *follow;
@@ -68,13 +68,7 @@ wanted_units(const GbeConfig *config)
 
 /* ---- lines --------------------------------------------------------------------------------------- */
 
-/* The lines that follow are of that section, which is not written before there is one. */
-static void
-begin_section(Dropin *dropin, const char *name)
-{
-	dropin->section = name;
-}
-
+/* Begins ->section, if it has not begun. */
 static void
 add_lines(Dropin *dropin, const char *lines)
 {
@@ -84,61 +78,15 @@ add_lines(Dropin *dropin, const char *lines)
 	g_string_append(dropin->text, lines);
 }
 
-/* Paths may share a directory or a setting: each line stands once. No setting belongs to two sections. */
+/* Paths may share a directory or a setting: each line stands once. No setting belongs to two sections. To replace what
+ * the unit file and earlier drop-ins have, an empty setting comes first. */
 static void G_GNUC_PRINTF(2, 3) add_line(Dropin *dropin, const char *format, ...)
 {
-	g_autofree char *setting = NULL, *whole = NULL;
-	va_list args;
+	g_autofree char *setting = GBE_VFORMAT(format);
+	g_autofree char *whole = g_strconcat("\n", setting, "\n", NULL);
 
-	va_start(args, format);
-	setting = g_strdup_vprintf(format, args);
-	va_end(args);
-	whole = g_strconcat("\n", setting, "\n", NULL);
 	if (strstr(dropin->text->str, whole) == NULL)
 		add_lines(dropin, whole + 1);
-}
-
-/* In place of what the unit file and earlier drop-ins have: the empty setting cancels it. */
-static void G_GNUC_PRINTF(3, 4)
-    replace_setting(Dropin *dropin, const char *setting, const char *format, ...)
-{
-	g_autofree char *value = NULL, *lines = NULL;
-	va_list args;
-
-	va_start(args, format);
-	value = g_strdup_vprintf(format, args);
-	va_end(args);
-	lines = g_strdup_printf("%s=\n%s=%s\n", setting, setting, value);
-	add_lines(dropin, lines);
-}
-
-/* The schedule is written as it is: the configuration accepts no specifier and no line break in it. */
-static void
-set_calendar(Dropin *dropin, const char *schedule, guint64 jitter)
-{
-	begin_section(dropin, "Timer");
-	replace_setting(dropin, "OnCalendar", "%s", schedule);
-	if (gbe_calendar_period(schedule) / 10 < jitter)
-		add_line(dropin, "RandomizedDelaySec=%us",
-			 (guint)(gbe_calendar_period(schedule) / 10));
-}
-
-/* A timer that first elapses after @first seconds, in place of every time of the unit, and then every @interval. */
-static void
-set_interval(Dropin *dropin, guint64 first, guint64 interval)
-{
-	begin_section(dropin, "Timer");
-	replace_setting(dropin, "OnActiveSec", "%" G_GUINT64_FORMAT "s", first);
-	add_line(dropin, "OnUnitActiveSec=%" G_GUINT64_FORMAT "s", interval);
-}
-
-/* Binds the unit to the service: the unit stops with it. */
-static void
-bind_to_service(Dropin *dropin)
-{
-	begin_section(dropin, "Unit");
-	add_line(dropin, "BindsTo=%s", dropin->config->etcd.service);
-	add_line(dropin, "After=%s", dropin->config->etcd.service);
 }
 
 /* ---- paths --------------------------------------------------------------------------------------- */
@@ -202,7 +150,7 @@ make_top_writable(Dropin *dropin, const char *path)
 }
 
 static void
-writable_directory_of(Dropin *dropin, const char *file)
+make_directory_writable(Dropin *dropin, const char *file)
 {
 	g_autofree char *directory = g_path_get_dirname(file);
 
@@ -212,7 +160,7 @@ writable_directory_of(Dropin *dropin, const char *file)
 
 /* Any directory on the way to the data may be the top of its file system, so each gets an entry. */
 static void
-stores_on_the_way(Dropin *dropin, const char *data_dir)
+make_stores_writable(Dropin *dropin, const char *data_dir)
 {
 	g_autofree char *path = g_strdup(data_dir);
 
@@ -226,7 +174,7 @@ stores_on_the_way(Dropin *dropin, const char *data_dir)
 }
 
 static void
-mounts_required(Dropin *dropin, const char *path)
+require_mount(Dropin *dropin, const char *path)
 {
 	g_autofree char *word = gbe_unit_quote(path);
 
@@ -236,7 +184,7 @@ mounts_required(Dropin *dropin, const char *path)
 /* A store is wanted and not required: where its mount fails, etcd's data is not at fault. Any directory on the way may
  * be the mount; systemd ignores a unit that does not exist. */
 static void
-mounts_wanted(Dropin *dropin, const char *store)
+want_mounts(Dropin *dropin, const char *store)
 {
 	g_autofree char *path = g_strdup(store);
 
@@ -255,44 +203,16 @@ mounts_wanted(Dropin *dropin, const char *store)
 
 /* ---- parts that several units share -------------------------------------------------------------- */
 
-static void
-require_mounts(Dropin *dropin)
-{
-	begin_section(dropin, "Unit");
-	add_followed(dropin, dropin->config->etcd.data_dir, mounts_required);
-	add_followed(dropin, dropin->config->backup.directory, mounts_wanted);
-}
-
-static void
-open_sandbox(Dropin *dropin)
-{
-	const GbeConfig *config = dropin->config;
-
-	begin_section(dropin, "Service");
-	add_followed(dropin, config->etcd.data_dir, make_top_writable);
-	add_followed(dropin, config->etcd.wal_dir, make_top_writable);
-	add_followed(dropin, config->backup.directory, make_top_writable);
-	add_followed(dropin, config->etcd.binary, make_visible);
-}
-
-static void
-data_visible(Dropin *dropin)
-{
-	add_followed(dropin, dropin->config->etcd.data_dir, make_visible);
-	add_followed(dropin, dropin->config->etcd.wal_dir, make_visible);
-}
-
 /* Where no store is configured, it may be at the top of the data's file system. */
 static void
-backups_writable(Dropin *dropin)
+make_backups_writable(Dropin *dropin)
 {
 	const char *directory = dropin->config->backup.directory;
 
-	data_visible(dropin);
 	add_followed(dropin, directory, make_writable);
 	add_followed(dropin, directory, make_visible);
 	if (directory == NULL || *directory == '\0')
-		add_followed(dropin, dropin->config->etcd.data_dir, stores_on_the_way);
+		add_followed(dropin, dropin->config->etcd.data_dir, make_stores_writable);
 }
 
 /* etcd is asked where, and with which certificates, the configuration says. */
@@ -321,73 +241,100 @@ allow_asking(Dropin *dropin)
 		add_line(dropin, "IPAddressAllow=%s", literal ? name : "any");
 }
 
-/* ---- the units ----------------------------------------------------------------------------------- */
-
+/* The files that the configuration names for a store are visible to the units. */
 static void
-fill_paths(Dropin *dropin)
+make_snapshots_visible(Dropin *dropin)
 {
-	require_mounts(dropin);
-	open_sandbox(dropin);
-	add_followed(dropin, dropin->config->etcd.password_file, make_visible);
+	const GbeConfig *config = dropin->config;
+	const char *files[] = {config->store.access_key_file, config->store.ca, config->store.key,
+			       config->store.encrypt_to, config->store.identity};
+
+	if (config->store.directory != NULL)
+		make_top_writable(dropin, config->store.directory);
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
+		if (files[i] != NULL)
+			make_visible(dropin, files[i]);
+	if (config->store.url != NULL)
+		add_line(dropin, "IPAddressAllow=any");
 }
 
-/* systemd stops a unit after the units that it is started before. */
+enum {
+	BOUND = 1,	 /* stops with etcd's service */
+	MOUNTS = 1 << 1, /* of the data and of the backups */
+	/* systemd stops a unit after those that it is started before. */
+	BEFORE = 1 << 2,
+	/* The target that a service with a scope requires in place of prerun (hooks/start.target). */
+	PART_OF = 1 << 3,
+	/* Not after etcd: etcd's unit may itself wait for the target that waits for the health check. */
+	CHECKS = 1 << 4,
+	STORE_MOUNT = 1 << 5,
+	SANDBOX = 1 << 6, /* renames the data and the backups */
+	PASSWORD = 1 << 7,
+	SEES_DATA = 1 << 8,
+	BACKUPS = 1 << 9, /* writes backups only */
+	SNAPSHOTS = 1 << 10,
+	ASKS = 1 << 11,
+	ASKS_WITHOUT_BUCKET = 1 << 12,
+	ASKS_ALL = 1 << 13, /* also the other members: etcd alone knows their addresses */
+	PRUNES = 1 << 14,   /* where a timer pushes */
+	SEES_DIRECTORY = 1 << 15,
+	FIRST_AT_START = 1 << 16, /* with [defrag] at-start; else after an interval */
+};
+
+/* Leaves the section "Service" begun. */
 static void
-fill_finalize(Dropin *dropin)
+add_parts(Dropin *dropin, guint parts)
 {
-	require_mounts(dropin);
-	add_line(dropin, "Before=%s", dropin->config->etcd.service);
-	open_sandbox(dropin);
+	const GbeConfig *config = dropin->config;
+
+	dropin->section = "Unit";
+	if (parts & BOUND) {
+		add_line(dropin, "BindsTo=%s", config->etcd.service);
+		add_line(dropin, "After=%s", config->etcd.service);
+	}
+	if (parts & MOUNTS) {
+		add_followed(dropin, config->etcd.data_dir, require_mount);
+		add_followed(dropin, config->backup.directory, want_mounts);
+	}
+	if (parts & PART_OF)
+		add_line(dropin, "PartOf=%s", config->etcd.service);
+	if (parts & CHECKS)
+		add_lines(dropin, "After=greenboot-etcd-prerun.service\n"
+				  "Wants=greenboot-etcd-green.service\n");
+	if (parts & BEFORE)
+		add_line(dropin, "Before=%s", config->etcd.service);
+	if ((parts & STORE_MOUNT) && config->store.directory != NULL) {
+		dropin->section = "Unit";
+		want_mounts(dropin, config->store.directory);
+	}
+	dropin->section = "Service";
+	if (parts & SANDBOX) {
+		add_followed(dropin, config->etcd.data_dir, make_top_writable);
+		add_followed(dropin, config->etcd.wal_dir, make_top_writable);
+		add_followed(dropin, config->backup.directory, make_top_writable);
+		add_followed(dropin, config->etcd.binary, make_visible);
+	}
+	if (parts & PASSWORD)
+		add_followed(dropin, config->etcd.password_file, make_visible);
+	if (parts & SEES_DATA) {
+		add_followed(dropin, config->etcd.data_dir, make_visible);
+		add_followed(dropin, config->etcd.wal_dir, make_visible);
+	}
+	if (parts & BACKUPS)
+		make_backups_writable(dropin);
+	if (parts & SNAPSHOTS)
+		make_snapshots_visible(dropin);
+	if ((parts & ASKS) || ((parts & ASKS_WITHOUT_BUCKET) && config->store.url == NULL))
+		allow_asking(dropin);
+	if ((parts & PRUNES) && (dropin->wanted & PUSH))
+		add_line(dropin, "ExecStart=/usr/bin/greenboot-etcd --quiet store prune");
+	if (parts & ASKS_ALL)
+		add_line(dropin, "IPAddressAllow=any");
+	if (parts & SEES_DIRECTORY)
+		add_followed(dropin, config->etcd.data_dir, make_visible);
 }
 
-static void
-fill_green(Dropin *dropin)
-{
-	fill_paths(dropin);
-	allow_asking(dropin);
-}
-
-/* The other members' addresses are known to etcd only. */
-static void
-fill_rejoin(Dropin *dropin)
-{
-	fill_paths(dropin);
-	add_line(dropin, "IPAddressAllow=any");
-}
-
-static void
-fill_lock(Dropin *dropin)
-{
-	begin_section(dropin, "Service");
-	add_line(dropin, "IPAddressAllow=any");
-	add_followed(dropin, dropin->config->etcd.data_dir, make_visible);
-}
-
-static void
-fill_scrub(Dropin *dropin)
-{
-	require_mounts(dropin);
-	begin_section(dropin, "Service");
-	backups_writable(dropin);
-}
-
-/* The timer starts after prerun has taken the data over, so the program it starts finds a run that lasts that long. */
-static void
-fill_used_timer(Dropin *dropin)
-{
-	guint64 limit = dropin->config->restore.trial_limit;
-
-	set_interval(dropin, limit, limit);
-}
-
-/* Not after etcd: etcd's unit may itself wait for the target that waits for the health check. */
-static void
-fill_health_check(Dropin *dropin)
-{
-	begin_section(dropin, "Unit");
-	add_line(dropin, "After=greenboot-etcd-prerun.service");
-	add_line(dropin, "Wants=greenboot-etcd-green.service");
-}
+/* ---- the units that need more ---------------------------------------------------------------------- */
 
 /* The directory of the metrics is writable, because they are renamed within it; the store is, because a clone is tried
  * there. No mount: the monitor reports a missing mount, and must not bring back one that a person took away. */
@@ -396,60 +343,17 @@ fill_monitor(Dropin *dropin)
 {
 	g_auto(GStrv) certs = NULL;
 
-	begin_section(dropin, "Service");
-	backups_writable(dropin);
-	add_followed(dropin, dropin->config->metrics.textfile, writable_directory_of);
+	add_followed(dropin, dropin->config->metrics.textfile, make_directory_writable);
 	if (gbe_certs_directories(dropin->config->certs.directories, &certs, NULL))
 		for (char **directory = certs; *directory != NULL; directory++)
 			add_followed(dropin, *directory, make_visible);
 	allow_asking(dropin);
 }
 
-static void
-fill_monitor_timer(Dropin *dropin)
-{
-	set_interval(dropin, dropin->config->health.monitor, dropin->config->health.monitor);
-}
-
-static void
-fill_defrag(Dropin *dropin)
-{
-	bind_to_service(dropin);
-	begin_section(dropin, "Service");
-	data_visible(dropin);
-	allow_asking(dropin);
-}
-
-/* With at-start the first time comes as soon as the service is up, else after an interval. */
-static void
-fill_defrag_timer(Dropin *dropin)
-{
-	guint64 interval = dropin->config->defrag.interval;
-
-	bind_to_service(dropin);
-	set_interval(dropin, dropin->config->defrag.at_start ? 0 : interval, interval);
-}
-
-static void
-fill_backup(Dropin *dropin)
-{
-	bind_to_service(dropin);
-	open_sandbox(dropin);
-	allow_asking(dropin);
-}
-
-static void
-fill_backup_timer(Dropin *dropin)
-{
-	bind_to_service(dropin);
-	set_calendar(dropin, dropin->config->backup.schedule, 0);
-}
-
 /* A renew-command may work in any file, and ask any server. */
 static void
 fill_renew(Dropin *dropin)
 {
-	begin_section(dropin, "Service");
 	if (dropin->config->certs.renew_command == NULL)
 		allow_asking(dropin);
 	else
@@ -464,74 +368,9 @@ fill_renew(Dropin *dropin)
 static void
 fill_renew_timer(Dropin *dropin)
 {
-	begin_section(dropin, "Unit");
+	dropin->section = "Unit";
 	if (dropin->config->certs.renew_command != NULL)
 		add_line(dropin, "ConditionPathExists=");
-}
-
-static void
-snapshots_mount(Dropin *dropin)
-{
-	if (dropin->config->store.directory != NULL) {
-		begin_section(dropin, "Unit");
-		mounts_wanted(dropin, dropin->config->store.directory);
-	}
-}
-
-/* The files that the configuration names for a store are visible to the units. */
-static void
-snapshots_visible(Dropin *dropin)
-{
-	const GbeConfig *config = dropin->config;
-	const char *files[] = {config->store.access_key_file, config->store.ca, config->store.key,
-			       config->store.encrypt_to, config->store.identity};
-
-	begin_section(dropin, "Service");
-	if (config->store.directory != NULL)
-		make_top_writable(dropin, config->store.directory);
-	for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
-		if (files[i] != NULL)
-			make_visible(dropin, files[i]);
-	if (config->store.url != NULL)
-		add_line(dropin, "IPAddressAllow=any");
-}
-
-static void
-fill_send(Dropin *dropin)
-{
-	snapshots_mount(dropin);
-	snapshots_visible(dropin);
-}
-
-static void
-fill_push(Dropin *dropin)
-{
-	bind_to_service(dropin);
-	fill_send(dropin);
-	if (dropin->config->store.url == NULL)
-		allow_asking(dropin);
-}
-
-static void
-fill_push_timer(Dropin *dropin)
-{
-	bind_to_service(dropin);
-	set_calendar(dropin, dropin->config->store.schedule, GBE_PUSH_JITTER);
-}
-
-/* Where a timer pushes, the proof also prunes. */
-static void
-fill_prove(Dropin *dropin)
-{
-	fill_send(dropin);
-	if (dropin->wanted & PUSH)
-		add_line(dropin, "ExecStart=/usr/bin/greenboot-etcd --quiet store prune");
-}
-
-static void
-fill_prove_timer(Dropin *dropin)
-{
-	set_calendar(dropin, dropin->config->store.prove, GBE_PROVE_JITTER);
 }
 
 /* A store that is away now has no requests, which is no failure. A separate process looks for it: with a Condition,
@@ -541,8 +380,6 @@ fill_requests(Dropin *dropin)
 {
 	const char *store = dropin->config->store.directory;
 
-	snapshots_mount(dropin);
-	open_sandbox(dropin);
 	if (store != NULL) {
 		g_autofree char *directory = g_build_filename(store, GBE_STORE_REQUESTS, NULL);
 		g_autofree char *quoted = gbe_unit_quote(directory);
@@ -567,75 +404,95 @@ fill_requests_path(Dropin *dropin)
 	g_auto(GStrv) parts = g_strsplit(directory, "%", -1);
 	g_autofree char *path = g_strjoinv("%%", parts);
 
-	begin_section(dropin, "Path");
-	replace_setting(dropin, "PathChanged", "%s", path);
+	dropin->section = "Path";
+	add_line(dropin, "PathChanged=\nPathChanged=%s", path);
 }
 
-/* The scope stops before finalize stops (which is when finalize works), and before prerun starts again. */
-static void
-fill_scope(Dropin *dropin)
-{
-	begin_section(dropin, "Unit");
-	add_line(dropin, "After=greenboot-etcd-prerun.service greenboot-etcd-finalize.service");
-}
+#define AT(field) G_STRUCT_OFFSET(GbeConfig, field)
 
-/* The target that such a service requires in place of prerun (hooks/start.target). */
-static void
-fill_start(Dropin *dropin)
-{
-	begin_section(dropin, "Unit");
-	add_line(dropin, "PartOf=%s", dropin->config->etcd.service);
-}
-
-/* ---- which of them there are ---------------------------------------------------------------------- */
-
-/* The units, in the order of their drop-ins. fill NULL: no drop-in; by_service: the configured service wants the
- * unit. */
+/* The units, in the order of their drop-ins. A unit without parts, times and fill gets no drop-in. ->by_service: the
+ * configured service wants the unit. ->every, ->calendar: where the configuration has a timer's interval, which is in
+ * place of every time of the unit, or its schedule with at most ->jitter seconds of delay. */
 static const struct {
 	const char *unit;
-	void (*fill)(Dropin *dropin);
 	guint when;
 	bool by_service;
+	guint parts;
+	void (*fill)(Dropin *dropin);
+	gsize every, calendar;
+	guint64 jitter;
 } units[] = {
-    {"greenboot-etcd-prerun.service", fill_paths, ALWAYS, false},
-    {"greenboot-etcd-finalize.service", fill_finalize, ALWAYS, true},
-    {"greenboot-etcd-preflight.service", fill_paths, ALWAYS, false},
-    {"greenboot-etcd-preflight.path", NULL, ALWAYS, true},
-    {"greenboot-etcd-renew.service", fill_renew, ALWAYS, false},
-    {"greenboot-etcd-renew.timer", fill_renew_timer, ALWAYS, true},
-    {"greenboot-etcd-scrub.service", fill_scrub, ALWAYS, false},
-    {"greenboot-etcd-scrub.timer", NULL, ALWAYS, true},
-    {"greenboot-etcd-used.service", fill_paths, ALWAYS, false},
-    {"greenboot-etcd-used.timer", fill_used_timer, ALWAYS, true},
-    {"greenboot-etcd-green.service", fill_green, ALWAYS, false},
-    {"greenboot-etcd-start.target", fill_start, SCOPE, false},
-    {"greenboot-healthcheck.service", fill_health_check, ALWAYS, false},
-    {"greenboot-etcd-monitor.service", fill_monitor, MONITOR, false},
-    {"greenboot-etcd-monitor.timer", fill_monitor_timer, MONITOR, true},
-    {"greenboot-etcd-defrag.service", fill_defrag, DEFRAG, false},
-    {"greenboot-etcd-defrag.timer", fill_defrag_timer, DEFRAG, true},
-    {"greenboot-etcd-backup.service", fill_backup, BACKUP, false},
-    {"greenboot-etcd-backup.timer", fill_backup_timer, BACKUP, true},
-    {"greenboot-etcd-push.service", fill_push, PUSH, false},
-    {"greenboot-etcd-push.timer", fill_push_timer, PUSH, true},
-    {"greenboot-etcd-send.service", fill_send, SEND, true},
-    {"greenboot-etcd-send.timer", NULL, SEND, true},
-    {"greenboot-etcd-prove.service", fill_prove, PROVE, false},
-    {"greenboot-etcd-prove.timer", fill_prove_timer, PROVE, true},
-    {"greenboot-etcd-requests.service", fill_requests, REQUESTS, false},
-    {"greenboot-etcd-requests.path", fill_requests_path, WATCH, true},
-    {"greenboot-etcd-requests.timer", NULL, REQUESTS, true},
-    {"greenboot-etcd-rejoin.service", fill_rejoin, REJOIN, false},
-    {"greenboot-etcd-rejoin.timer", NULL, REJOIN, true},
-    {"greenboot-etcd-lock.service", fill_lock, LOCK, false},
-    {"greenboot-etcd-lock.path", NULL, LOCK, true},
-    {"greenboot-etcd-lock.timer", NULL, LOCK, true},
+    {"greenboot-etcd-prerun.service", ALWAYS, false, MOUNTS | SANDBOX | PASSWORD},
+    {"greenboot-etcd-finalize.service", ALWAYS, true, MOUNTS | BEFORE | SANDBOX},
+    {"greenboot-etcd-preflight.service", ALWAYS, false, MOUNTS | SANDBOX | PASSWORD},
+    {"greenboot-etcd-preflight.path", ALWAYS, true},
+    {"greenboot-etcd-renew.service", ALWAYS, false, 0, fill_renew},
+    {"greenboot-etcd-renew.timer", ALWAYS, true, 0, fill_renew_timer},
+    {"greenboot-etcd-scrub.service", ALWAYS, false, MOUNTS | SEES_DATA | BACKUPS},
+    {"greenboot-etcd-scrub.timer", ALWAYS, true},
+    {"greenboot-etcd-used.service", ALWAYS, false, MOUNTS | SANDBOX | PASSWORD},
+    /* The timer starts after prerun has taken the data over, so the program it starts finds a run that lasts that long. */
+    {"greenboot-etcd-used.timer", ALWAYS, true, .every = AT(restore.trial_limit)},
+    {"greenboot-etcd-green.service", ALWAYS, false, MOUNTS | SANDBOX | PASSWORD | ASKS},
+    {"greenboot-etcd-start.target", SCOPE, false, PART_OF},
+    {"greenboot-healthcheck.service", ALWAYS, false, CHECKS},
+    {"greenboot-etcd-monitor.service", MONITOR, false, SEES_DATA | BACKUPS, fill_monitor},
+    {"greenboot-etcd-monitor.timer", MONITOR, true, .every = AT(health.monitor)},
+    {"greenboot-etcd-defrag.service", DEFRAG, false, BOUND | SEES_DATA | ASKS},
+    {"greenboot-etcd-defrag.timer", DEFRAG, true, BOUND | FIRST_AT_START,
+     .every = AT(defrag.interval)},
+    {"greenboot-etcd-backup.service", BACKUP, false, BOUND | SANDBOX | ASKS},
+    {"greenboot-etcd-backup.timer", BACKUP, true, BOUND, .calendar = AT(backup.schedule)},
+    {"greenboot-etcd-push.service", PUSH, false,
+     BOUND | STORE_MOUNT | SNAPSHOTS | ASKS_WITHOUT_BUCKET},
+    {"greenboot-etcd-push.timer", PUSH, true, BOUND, NULL, 0, AT(store.schedule), GBE_PUSH_JITTER},
+    {"greenboot-etcd-send.service", SEND, true, STORE_MOUNT | SNAPSHOTS},
+    {"greenboot-etcd-send.timer", SEND, true},
+    {"greenboot-etcd-prove.service", PROVE, false, STORE_MOUNT | SNAPSHOTS | PRUNES},
+    {"greenboot-etcd-prove.timer", PROVE, true, 0, NULL, 0, AT(store.prove), GBE_PROVE_JITTER},
+    {"greenboot-etcd-requests.service", REQUESTS, false, STORE_MOUNT | SANDBOX, fill_requests},
+    {"greenboot-etcd-requests.path", WATCH, true, 0, fill_requests_path},
+    {"greenboot-etcd-requests.timer", REQUESTS, true},
+    {"greenboot-etcd-rejoin.service", REJOIN, false, MOUNTS | SANDBOX | PASSWORD | ASKS_ALL},
+    {"greenboot-etcd-rejoin.timer", REJOIN, true},
+    {"greenboot-etcd-lock.service", LOCK, false, ASKS_ALL | SEES_DIRECTORY},
+    {"greenboot-etcd-lock.path", LOCK, true},
+    {"greenboot-etcd-lock.timer", LOCK, true},
 };
+
+static void
+fill_unit(Dropin *dropin, gsize at)
+{
+	const char *config = (const char *)dropin->config;
+
+	add_parts(dropin, units[at].parts);
+	if (units[at].every != 0) {
+		guint64 every = *(const guint64 *)(gconstpointer)(config + units[at].every);
+		bool now = (units[at].parts & FIRST_AT_START) && dropin->config->defrag.at_start;
+
+		dropin->section = "Timer";
+		add_line(dropin, "OnActiveSec=\nOnActiveSec=%" G_GUINT64_FORMAT "s",
+			 now ? 0 : every);
+		add_line(dropin, "OnUnitActiveSec=%" G_GUINT64_FORMAT "s", every);
+	}
+	if (units[at].calendar != 0) {
+		const char *event = *(char *const *)(gconstpointer)(config + units[at].calendar);
+		guint64 delay = gbe_calendar_period(event) / 10;
+
+		dropin->section = "Timer";
+		/* As it is: the configuration accepts no specifier and no line break in it. */
+		add_line(dropin, "OnCalendar=\nOnCalendar=%s", event);
+		if (delay < units[at].jitter)
+			add_line(dropin, "RandomizedDelaySec=%us", (guint)delay);
+	}
+	if (units[at].fill != NULL)
+		units[at].fill(dropin);
+}
 
 static void
 fill_service(Dropin *dropin)
 {
-	begin_section(dropin, "Unit");
+	dropin->section = "Unit";
 	add_line(dropin, "Requires=%s",
 		 dropin->wanted & SCOPE ? "greenboot-etcd-start.target"
 					: "greenboot-etcd-prerun.service");
@@ -646,66 +503,58 @@ fill_service(Dropin *dropin)
 			g_string_append_printf(dropin->text, "%s ", units[i].unit);
 	dropin->text->str[dropin->text->len - 1] = '\n';
 	/* Where this device is a member of a cluster (core/units/cluster-env.h). */
-	begin_section(dropin, "Service");
+	dropin->section = "Service";
 	add_line(dropin, "EnvironmentFile=-/var/lib/greenboot-etcd/cluster.env");
 }
 
 #define HEAD "# Written by greenboot-etcd-generator from the configuration.\n"
 
-/* Nothing is written where the unit is right as it is. */
 static bool
-write_filled(Dropin *dropin, const char *unit, void (*fill)(Dropin *), GbeDropinWrite *write,
-	     GError **error)
+write_dropin(Dropin *dropin, const char *unit, GbeDropinWrite *write, GError **error)
 {
+	bool written = dropin->text->len == strlen(HEAD) ||
+		       write(dropin->data, unit, dropin->text->str, error);
+
 	g_string_assign(dropin->text, HEAD);
 	dropin->section = NULL;
-	fill(dropin);
-	return dropin->text->len == strlen(HEAD) ||
-	       write(dropin->data, unit, dropin->text->str, error);
+	return written;
 }
 
 bool
 gbe_dropins(const GbeConfig *config, GbeFollow *follow, GbeDropinWrite *write, gpointer data,
 	    GError **error)
 {
-	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(GString) text = g_string_new(HEAD);
 	Dropin dropin = {.text = text,
 			 .config = config,
 			 .wanted = wanted_units(config),
 			 .follow = follow,
 			 .data = data};
 
-	for (gsize i = 0; i < G_N_ELEMENTS(units); i++)
-		if (units[i].fill != NULL && (dropin.wanted & units[i].when) &&
-		    !write_filled(&dropin, units[i].unit, units[i].fill, write, error))
+	for (gsize i = 0; i < G_N_ELEMENTS(units); i++) {
+		if (!(dropin.wanted & units[i].when))
+			continue;
+		fill_unit(&dropin, i);
+		/* Nothing is written where the unit is right as it is. */
+		if (!write_dropin(&dropin, units[i].unit, write, error))
 			return false;
-	if ((dropin.wanted & SCOPE) &&
-	    !write_filled(&dropin, gbe_dropin_scope_of(config->etcd.service), fill_scope, write,
-			  error))
-		return false;
+	}
+	if (dropin.wanted & SCOPE) {
+		/* The scope stops before finalize stops (which is when finalize works), and before prerun starts again. */
+		dropin.section = "Unit";
+		add_line(&dropin, "After=greenboot-etcd-prerun.service "
+				  "greenboot-etcd-finalize.service");
+		if (!write_dropin(&dropin, gbe_dropin_scope_of(config->etcd.service), write, error))
+			return false;
+	}
 	/* Last: without the units that it requires, the service would not start. */
-	return write_filled(&dropin, config->etcd.service, fill_service, write, error);
+	fill_service(&dropin);
+	return write_dropin(&dropin, config->etcd.service, write, error);
 }
 
 #define MINUTE 60
 #define HOUR 3600
 #define DAY 86400
-
-static const struct {
-	const char *word;
-	guint64 seconds;
-} words[] = {
-    {"minutely", MINUTE},
-    {"hourly", HOUR},
-    {"daily", DAY},
-    {"weekly", 7 * DAY},
-    {"monthly", 28 * DAY},
-    {"quarterly", 90 * DAY},
-    {"semiannually", 181 * DAY},
-    {"semi-annually", 181 * DAY},
-    {"yearly", 365 * DAY},
-    {"annually", 365 * DAY},
-};
 
 /* ---- how often a calendar event comes around -------------------------------------------------------- */
 
@@ -728,6 +577,21 @@ gap(const char *field, guint64 whole)
 guint64
 gbe_calendar_period(const char *event)
 {
+	static const struct {
+		const char *word;
+		guint64 seconds;
+	} words[] = {
+	    {"minutely", MINUTE},
+	    {"hourly", HOUR},
+	    {"daily", DAY},
+	    {"weekly", 7 * DAY},
+	    {"monthly", 28 * DAY},
+	    {"quarterly", 90 * DAY},
+	    {"semiannually", 181 * DAY},
+	    {"semi-annually", 181 * DAY},
+	    {"yearly", 365 * DAY},
+	    {"annually", 365 * DAY},
+	};
 	g_auto(GStrv) parts = g_strsplit(event, " ", -1);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(words); i++)

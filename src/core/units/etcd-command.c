@@ -19,42 +19,29 @@ static const struct {
     [METRICS] = {"listen-metrics-urls", "ETCD_LISTEN_METRICS_URLS", NULL},
 };
 
-static int
-find_flag(const char *name, gsize length)
-{
-	for (int i = 0; i < N_FLAGS; i++)
-		if (strlen(flags[i].name) == length && strncmp(flags[i].name, name, length) == 0)
-			return i;
-	return -1;
-}
-
 /* Which other flags take a value is not known here. So an argument that looks like a flag is no value, except "-1". */
-static bool
-looks_like_a_flag(const char *argument)
-{
-	return argument[0] == '-' && (argument[1] == '-' || g_ascii_isalpha(argument[1]));
-}
-
 static void
 read_arguments(char *const *arguments, const char *values[N_FLAGS])
 {
 	for (guint i = 0; arguments[i] != NULL; i++) {
-		const char *name = arguments[i];
-		const char *value;
-		int flag;
+		const char *name = arguments[i], *next = arguments[i + 1], *value;
+		gsize length;
+		int flag = 0;
 
 		/* An argument that is no flag ends the flags, for etcd as well. */
 		if (name[0] != '-' || name[1] == '\0' || g_str_equal(name, "--"))
 			return;
 		name += name[1] == '-' ? 2 : 1;
-		value = strchr(name, '=');
-		flag = find_flag(name, value != NULL ? (gsize)(value - name) : strlen(name));
-		if (value != NULL)
-			value++;
-		else if (arguments[i + 1] != NULL &&
-			 (flag >= 0 || !looks_like_a_flag(arguments[i + 1])))
+		length = strcspn(name, "=");
+		while (flag < N_FLAGS && (strlen(flags[flag].name) != length ||
+					  strncmp(flags[flag].name, name, length) != 0))
+			flag++;
+		value = name[length] == '=' ? name + length + 1 : NULL;
+		if (value == NULL && next != NULL &&
+		    (flag < N_FLAGS || next[0] != '-' ||
+		     (next[1] != '-' && !g_ascii_isalpha(next[1]))))
 			value = arguments[++i];
-		if (flag >= 0)
+		if (flag < N_FLAGS)
 			values[flag] = value;
 	}
 }

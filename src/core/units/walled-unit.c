@@ -31,13 +31,6 @@ static const char limits[] =
     " 'RestrictRealtime': <true>, 'RestrictSUIDSGID': <true>, 'CapabilityBoundingSet': <%t>,"
     " 'AmbientCapabilities': <%t>, 'RestrictNamespaces': <%t>,"
     " 'SystemCallArchitectures': <['native']>, 'SystemCallErrorNumber': <1>}";
-/* In this order: the second one takes from what the first one allows. */
-static const char allowed_calls[] = "(true, ['@system-service'])";
-static const char denied_calls[] =
-    "(false, ['@debug', 'kcmp', 'pidfd_getfd', 'pidfd_send_signal', 'process_madvise',"
-    " 'process_mrelease', 'process_vm_readv', 'process_vm_writev', 'rt_sigqueueinfo',"
-    " 'rt_tgsigqueueinfo', 'tkill'])";
-
 /* Before version 257 of systemd, unshare(1) makes the namespace of process ids. Its capability is one of the unit's own
  * user namespace, in which no file system and no network lies, and setpriv(1) gives it up before the program begins.
  * /proc stays that of the system: ProtectProc= shows the program only processes of its own user. */
@@ -53,12 +46,6 @@ static const char *const shut_in_argv[] = {
     "--",
 };
 
-static void
-add_property(GVariantBuilder *builder, const char *name, GVariant *value)
-{
-	g_variant_builder_add(builder, "(sv)", name, value);
-}
-
 GVariant *
 gbe_walled_unit_properties(const GbeWalledUnit *unit)
 {
@@ -72,7 +59,8 @@ gbe_walled_unit_properties(const GbeWalledUnit *unit)
 	    g_variant_new_parsed(limits, unit->seconds * USEC_PER_SEC, unit->memory, unit->largest,
 				 user, user, unit->output_fd, unit->output_fd, unit->work, hidden,
 				 capabilities, capabilities, namespaces));
-	GVariantBuilder builder, commands;
+	g_autoptr(GPtrArray) argv = g_ptr_array_new();
+	GVariantBuilder builder;
 	GVariantIter iter;
 	GVariant *value;
 	char *name;
@@ -80,30 +68,30 @@ gbe_walled_unit_properties(const GbeWalledUnit *unit)
 	g_variant_builder_init(&builder, G_VARIANT_TYPE("a(sv)"));
 	g_variant_iter_init(&iter, fixed);
 	while (g_variant_iter_loop(&iter, "{sv}", &name, &value))
-		add_property(&builder, name, value);
-	add_property(&builder, "SystemCallFilter", g_variant_new_parsed(allowed_calls));
-	add_property(&builder, "SystemCallFilter", g_variant_new_parsed(denied_calls));
+		g_variant_builder_add(&builder, "(sv)", name, value);
+	/* In this order: the second filter takes from what the first one allows. */
+	g_variant_builder_add_parsed(&builder,
+				     "('SystemCallFilter', <(true, ['@system-service'])>)");
+	g_variant_builder_add_parsed(
+	    &builder, "('SystemCallFilter', <(false, ['@debug', 'kcmp', 'pidfd_getfd',"
+		      " 'pidfd_send_signal', 'process_madvise', 'process_mrelease',"
+		      " 'process_vm_readv', 'process_vm_writev', 'rt_sigqueueinfo',"
+		      " 'rt_tgsigqueueinfo', 'tkill'])>)");
 	if (unit->own_users)
-		add_property(&builder, "PrivateUsers", g_variant_new_boolean(true));
+		g_variant_builder_add_parsed(&builder, "('PrivateUsers', <true>)");
 	if (unit->own_pids) {
-		add_property(&builder, "PrivatePIDs", g_variant_new_string("yes"));
-		add_property(&builder, "BindLogSockets", g_variant_new_boolean(false));
+		g_variant_builder_add_parsed(&builder, "('PrivatePIDs', <'yes'>)");
+		g_variant_builder_add_parsed(&builder, "('BindLogSockets', <false>)");
 	}
 	if (unit->tree != NULL)
-		add_property(&builder, "RootDirectory", g_variant_new_string(unit->tree));
+		g_variant_builder_add_parsed(&builder, "('RootDirectory', <%s>)", unit->tree);
 	if (unit->bound_to != NULL)
-		add_property(&builder, "BindsTo", g_variant_new_strv(&unit->bound_to, 1));
-	g_variant_builder_init(&commands, G_VARIANT_TYPE("a(sasb)"));
-	g_variant_builder_open(&commands, G_VARIANT_TYPE("(sasb)"));
-	g_variant_builder_add(&commands, "s", shut_in ? GBE_WALLED_UNSHARE : unit->argv[0]);
-	g_variant_builder_open(&commands, G_VARIANT_TYPE("as"));
+		g_variant_builder_add_parsed(&builder, "('BindsTo', <[%s]>)", unit->bound_to);
 	for (guint i = 0; shut_in && i < G_N_ELEMENTS(shut_in_argv); i++)
-		g_variant_builder_add(&commands, "s", shut_in_argv[i]);
-	for (guint i = 0; unit->argv[i] != NULL; i++)
-		g_variant_builder_add(&commands, "s", unit->argv[i]);
-	g_variant_builder_close(&commands);
-	g_variant_builder_add(&commands, "b", false);
-	g_variant_builder_close(&commands);
-	add_property(&builder, "ExecStart", g_variant_builder_end(&commands));
+		g_ptr_array_add(argv, (gpointer)shut_in_argv[i]);
+	for (guint i = 0; i == 0 || unit->argv[i - 1] != NULL; i++)
+		g_ptr_array_add(argv, (gpointer)unit->argv[i]);
+	g_variant_builder_add_parsed(&builder, "('ExecStart', <[(%s, %^as, false)]>)",
+				     argv->pdata[0], argv->pdata);
 	return g_variant_builder_end(&builder);
 }

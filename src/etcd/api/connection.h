@@ -10,7 +10,7 @@
 
 #include "base/auto.h"
 #include "base/error.h"
-#include "core/health/reach.h"
+#include "core/words.h"
 
 typedef struct {
 	const char *endpoint;		 /* http://, https:// or unix:// URL */

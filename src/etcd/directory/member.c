@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "core/path.h"
+#include "core/json/members.h"
 #include "core/record/take-over.h"
 #include "etcd/db/bbolt.h"
 #include "etcd/layout.h"
