@@ -579,20 +579,17 @@ take_piece(const guint8 *bytes, gsize size, gpointer data)
 	const guint8 *blob = NULL;
 	gsize blob_size = 0;
 	guint64 remaining = 0;
-	GbeFieldResult result;
-	GbeProtobuf pb;
-	GbeField field;
+	GbeProtobuf pb = gbe_protobuf_begin(bytes, size);
 
-	gbe_protobuf_init(&pb, bytes, size);
-	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT) {
-		if (gbe_field_is(&field, 2, GBE_WIRE_VARINT)) {
-			remaining = field.value;
-		} else if (gbe_field_is(&field, 3, GBE_WIRE_BYTES)) {
-			blob = field.data;
-			blob_size = field.size;
+	while (gbe_protobuf_next(&pb)) {
+		if (gbe_protobuf_is(&pb, 2, GBE_WIRE_VARINT)) {
+			remaining = pb.value;
+		} else if (gbe_protobuf_is(&pb, 3, GBE_WIRE_BYTES)) {
+			blob = pb.data;
+			blob_size = pb.size;
 		}
 	}
-	snapshot->bad = result == GBE_FIELD_BAD;
+	snapshot->bad = pb.bad;
 	return !snapshot->bad && snapshot->take(blob, blob_size, remaining, snapshot->data);
 }
 

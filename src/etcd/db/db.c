@@ -181,17 +181,15 @@ take_member(GbeDbReader *reader, const GbeBboltRow *row)
 static void
 take_lease(GbeDbReader *reader, const GbeBboltRow *row)
 {
-	GbeProtobuf message;
-	GbeFieldResult result;
-	GbeField field;
+	GbeProtobuf lease;
 	guint64 id = 0;
 
 	if (row->key_size == 8 && row->value != NULL) {
-		gbe_protobuf_init(&message, row->value, (gsize)row->value_size);
-		while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
-			if (gbe_field_is(&field, 1, GBE_WIRE_VARINT))
-				id = field.value;
-		if (result == GBE_FIELD_END && id == gbe_load_be64(row->key))
+		lease = gbe_protobuf_begin(row->value, (gsize)row->value_size);
+		while (gbe_protobuf_next(&lease))
+			if (gbe_protobuf_is(&lease, 1, GBE_WIRE_VARINT))
+				id = lease.value;
+		if (!lease.bad && id == gbe_load_be64(row->key))
 			return;
 	}
 	report_row(reader, "db-lease", row,
@@ -201,15 +199,12 @@ take_lease(GbeDbReader *reader, const GbeBboltRow *row)
 static void
 take_alarm(GbeDbReader *reader, const GbeBboltRow *row)
 {
-	GbeProtobuf message;
-	GbeFieldResult result;
-	GbeField field;
+	GbeProtobuf alarm = gbe_protobuf_begin(row->key, row->key_size);
 
-	gbe_protobuf_init(&message, row->key, row->key_size);
-	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
+	while (gbe_protobuf_next(&alarm))
 		;
 	reader->db.refuses = true;
-	if (result != GBE_FIELD_END)
+	if (alarm.bad)
 		report_row(reader, "db-alarm", row, "an alarm that etcd could not read");
 }
 

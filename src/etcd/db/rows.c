@@ -30,7 +30,6 @@ typedef struct {
 	bool beyond;
 	guint32 from;
 	guint64 from_size;
-	gint64 last_prefix_main;
 	GbeStream kept; /* HashKV, up to the compacted revision */
 } Rows;
 
@@ -336,8 +335,7 @@ newest_row(const GbeBboltRow *row, gpointer data, GError **error)
 {
 	GbeDbNewest *newest = data;
 	GbeRevision revision = {0};
-	GbeProtobuf message;
-	GbeField field;
+	GbeProtobuf kv;
 
 	(void)error;
 	newest->known = row->value != NULL && gbe_revision_read(row->key, row->key_size, &revision);
@@ -346,12 +344,12 @@ newest_row(const GbeBboltRow *row, gpointer data, GError **error)
 	newest->value = 0;
 	if (!newest->known)
 		return GBE_WALK_ON;
-	gbe_protobuf_init(&message, row->value, (gsize)row->value_size);
-	while (gbe_protobuf_next(&message, &field) == GBE_FIELD_NEXT)
-		if (gbe_field_is(&field, 1, GBE_WIRE_BYTES))
-			newest->key = gbe_key_hash(field.data, field.size);
-		else if (gbe_field_is(&field, 5, GBE_WIRE_BYTES))
-			newest->value = gbe_crc32c(0, field.data, field.size);
+	kv = gbe_protobuf_begin(row->value, (gsize)row->value_size);
+	while (gbe_protobuf_next(&kv))
+		if (gbe_protobuf_is(&kv, 1, GBE_WIRE_BYTES))
+			newest->key = gbe_key_hash(kv.data, kv.size);
+		else if (gbe_protobuf_is(&kv, 5, GBE_WIRE_BYTES))
+			newest->value = gbe_crc32c(0, kv.data, kv.size);
 	return GBE_WALK_ON;
 }
 

@@ -28,35 +28,30 @@ enum {
 static GbeRaftKind
 kind_of_v2(const guint8 *at, gsize size)
 {
-	GbeProtobuf pb;
-	GbeField field;
+	GbeProtobuf pb = gbe_protobuf_begin(at, size);
 
-	gbe_protobuf_init(&pb, at, size);
-	while (gbe_protobuf_next(&pb, &field) == GBE_FIELD_NEXT)
-		if (gbe_field_is(&field, 3, GBE_WIRE_BYTES))
-			return field.size > strlen(V2_KEYS) &&
-				       memcmp(field.data, V2_KEYS, strlen(V2_KEYS)) == 0
+	while (gbe_protobuf_next(&pb))
+		if (gbe_protobuf_is(&pb, 3, GBE_WIRE_BYTES))
+			return pb.size > strlen(V2_KEYS) &&
+				       memcmp(pb.data, V2_KEYS, strlen(V2_KEYS)) == 0
 				   ? GBE_RAFT_V2_KEY
 				   : GBE_RAFT_NOTHING;
 	/* Too few bytes to tell, or no path: SYNC has none. */
-	return pb.at == pb.end ? GBE_RAFT_NOTHING : GBE_RAFT_V2_KEY;
+	return pb.bad ? GBE_RAFT_V2_KEY : GBE_RAFT_NOTHING;
 }
 
-/* AlarmRequest: 1 action, which is 0, and absent, in a mere query, such as a health check. */
-static GbeRaftKind
-kind_of_alarm(const GbeField *alarm)
+/* Is this AlarmRequest a mere query, such as a health check? Field 1, the action, is then 0 or absent. */
+static bool
+is_alarm_query(const GbeProtobuf *field)
 {
-	GbeProtobuf pb;
-	GbeField field;
-	GbeFieldResult result;
+	GbeProtobuf alarm = gbe_protobuf_inner(field);
 
-	if (alarm->type != GBE_WIRE_BYTES)
-		return GBE_RAFT_V3;
-	gbe_protobuf_init(&pb, alarm->data, alarm->size);
-	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT)
-		if (field.number == 1 && (field.type != GBE_WIRE_VARINT || field.value != 0))
-			return GBE_RAFT_V3;
-	return result == GBE_FIELD_END ? GBE_RAFT_NOTHING : GBE_RAFT_V3;
+	if (field->type != GBE_WIRE_BYTES)
+		return false;
+	while (gbe_protobuf_next(&alarm))
+		if (alarm.number == 1 && (alarm.type != GBE_WIRE_VARINT || alarm.value != 0))
+			return false;
+	return !alarm.bad;
 }
 
 static bool
@@ -79,10 +74,8 @@ means_nothing(guint64 number)
 GbeRaftKind
 gbe_raft_request_kind(const guint8 *at, gsize have)
 {
-	GbeProtobuf pb;
-	GbeField field;
+	GbeProtobuf pb = gbe_protobuf_begin(at, have);
 
-	gbe_protobuf_init(&pb, at, have);
 	while (pb.at != pb.end) {
 		const guint8 *tag_at = pb.at;
 		guint64 tag = 0;
@@ -94,18 +87,18 @@ gbe_raft_request_kind(const guint8 *at, gsize have)
 		number = tag >> 3;
 		if (!means_nothing(number) && number != FIELD_V2 && number != FIELD_ALARM)
 			return GBE_RAFT_V3;
-		if (gbe_protobuf_next(&pb, &field) != GBE_FIELD_NEXT)
+		if (!gbe_protobuf_next(&pb))
 			return number == FIELD_V2 ? GBE_RAFT_V2_KEY : GBE_RAFT_V3;
-		if (number == FIELD_ALARM && kind_of_alarm(&field) != GBE_RAFT_NOTHING)
+		if (number == FIELD_ALARM && !is_alarm_query(&pb))
 			return GBE_RAFT_V3;
-		if (number != FIELD_V2 || field.type != GBE_WIRE_BYTES)
+		if (number != FIELD_V2 || pb.type != GBE_WIRE_BYTES)
 			continue;
 		/* A request of the v2 API may stand alone: 3.4 still writes its member's name that way. Its second field
 		 * is then a method, which no other message begins with. */
-		alone = field.size >= strlen("GET") && field.size <= strlen("DELETE");
-		for (gsize i = 0; alone && i < field.size; i++)
-			alone = g_ascii_isupper(field.data[i]);
-		return alone ? kind_of_v2(at, have) : kind_of_v2(field.data, field.size);
+		alone = pb.size >= strlen("GET") && pb.size <= strlen("DELETE");
+		for (gsize i = 0; alone && i < pb.size; i++)
+			alone = g_ascii_isupper(pb.data[i]);
+		return alone ? kind_of_v2(at, have) : kind_of_v2(pb.data, pb.size);
 	}
 	return GBE_RAFT_NOTHING;
 }
