@@ -69,9 +69,11 @@ bool gbe_client_hash_kv(GbeClient *client, gint64 revision, gint64 deadline,
 /* May this client do what only root may? Asks for a hash of the future: etcd looks at the user, and then refuses. */
 bool gbe_client_is_root(GbeClient *client, gint64 deadline,
 			GbeCallFailure *ret_failure) GBE_CHECKED;
-/* etcd answers no request meanwhile. */
-bool gbe_client_defragment(GbeClient *client, gint64 deadline,
-			   GbeCallFailure *ret_failure) GBE_CHECKED;
+/* Asks for a change that needs an id alone, or nothing (@id 0), and waits for its end. GBE_MESSAGE_DEFRAGMENT: etcd answers
+ * no request meanwhile. _LEASE_REVOKE: of a lease. _MOVE_LEADER: the leader is asked, @id is the next one. _MEMBER_REMOVE,
+ * _MEMBER_PROMOTE: etcd denies it while the learner is too far behind the leader. */
+bool gbe_client_change(GbeClient *client, GbeMessage change, guint64 id, gint64 deadline,
+		       GbeCallFailure *ret_failure) GBE_CHECKED;
 /* Compacts the history before @revision. Returns when the space is free. */
 bool gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline,
 			GbeCallFailure *ret_failure) GBE_CHECKED;
@@ -95,26 +97,16 @@ bool gbe_client_lease_keep(GbeClient *client, guint64 lease, guint64 seconds, gi
 			   GbeCallFailure *ret_failure) GBE_CHECKED;
 bool gbe_client_lease_look(GbeClient *client, guint64 lease, gint64 deadline, bool *ret_alive,
 			   GbeCallFailure *ret_failure) GBE_CHECKED;
-bool gbe_client_lease_revoke(GbeClient *client, guint64 lease, gint64 deadline,
-			     GbeCallFailure *ret_failure) GBE_CHECKED;
 /* Disarms one member's alarm. The remaining alarms are not returned. */
 bool gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
 
-/* Membership. Each is a raft proposal: nothing has changed where it fails with a gRPC status, and the result is
- * unknown where no answer came. *ret_members: ->added is the new one; clear it as GBE_MESSAGE_MEMBER_ADD. */
+/* Membership, also with gbe_client_change(). Each is a raft proposal: nothing has changed if it fails with a gRPC status,
+ * and the result is unknown if no answer came. *ret_members: ->added is the new one; clear it as GBE_MESSAGE_MEMBER_ADD. */
 bool gbe_client_member_add(GbeClient *client, char *const *peer_urls, bool learner, gint64 deadline,
 			   GbeEtcdMembers *ret_members, GbeCallFailure *ret_failure) GBE_CHECKED;
-bool gbe_client_member_remove(GbeClient *client, guint64 id, gint64 deadline,
-			      GbeCallFailure *ret_failure) GBE_CHECKED;
-/* etcd denies it while the learner is too far behind the leader. */
-bool gbe_client_member_promote(GbeClient *client, guint64 id, gint64 deadline,
-			       GbeCallFailure *ret_failure) GBE_CHECKED;
 bool gbe_client_member_update(GbeClient *client, guint64 id, char *const *peer_urls,
 			      gint64 deadline, GbeCallFailure *ret_failure) GBE_CHECKED;
-/* To be asked of the leader. */
-bool gbe_client_move_leader(GbeClient *client, guint64 to, gint64 deadline,
-			    GbeCallFailure *ret_failure) GBE_CHECKED;
 
 /* @remaining: bytes still to come. Returns false to stop. */
 typedef bool (*GbeSnapshotTake)(const guint8 *bytes, gsize size, guint64 remaining, gpointer data);
