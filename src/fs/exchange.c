@@ -11,7 +11,7 @@
 
 #include "base/fault.h"
 #include "fs/probe.h"
-#include "fs/subvolume.h"
+#include "fs/tree.h"
 #include "fs/write.h"
 
 #define PROBE_A GBE_TMP_PREFIX "rename-a"

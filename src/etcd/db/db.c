@@ -330,7 +330,7 @@ read_small(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *reache
 	Small small = {.reader = reader, .take = take && known != NULL ? known->take : NULL};
 	GbeBboltVisitor visitor = {.row = small_row, .settle = small_settle, .data = &small};
 
-	return gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, NULL, error);
+	return gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, error);
 }
 
 /* "meta" comes after "key" and tells which of its rows may be missing, so it is read first. A full reading proves
@@ -386,7 +386,7 @@ last_row(const GbeBboltRow *row, gpointer data, GError **error)
 static bool
 read_last(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
 {
-	const GbeBboltVisitor visitor = {.row = last_row, .data = reader};
+	const GbeBboltVisitor visitor = {.row = last_row, .data = reader, .last_leaf = true};
 	g_auto(GbePageSet) reached = {0};
 	guint64 damages = reader->bolt.damages;
 
@@ -394,7 +394,7 @@ read_last(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
 		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
 
 		if (strcmp(bucket->name, "key") == 0 &&
-		    !gbe_bbolt_walk_end(&reader->bolt, bucket, &reached, &visitor, error))
+		    !gbe_bbolt_walk(&reader->bolt, bucket, &reached, &visitor, error))
 			return false;
 	}
 	if (reader->bolt.damages > damages)

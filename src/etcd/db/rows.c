@@ -247,7 +247,7 @@ finish_histories(Rows *rows, const GbeBboltBucket *bucket, GError **error)
 	while (gbe_history_end_pass(rows->history)) {
 		rows->rows = 0;
 		rows->prefix = 0;
-		if (!gbe_bbolt_walk(&rows->reader->bolt, bucket, NULL, &visitor, NULL, error))
+		if (!gbe_bbolt_walk(&rows->reader->bolt, bucket, NULL, &visitor, error))
 			return false;
 	}
 	for (guint64 i = 0; i < MIN(result->broken, GBE_HISTORY_BROKEN_MAX); i++)
@@ -318,7 +318,7 @@ compute_hash_kv(Rows *rows, const GbeBboltBucket *bucket, guint64 prefix, GError
 		/* Reads the rows up to the compacted revision again. */
 		rows->kept = (GbeStream){.crc = HASH_KV_BEGIN};
 		rows->prefix = 0;
-		if (!gbe_bbolt_walk(&reader->bolt, bucket, NULL, &visitor, NULL, error))
+		if (!gbe_bbolt_walk(&reader->bolt, bucket, NULL, &visitor, error))
 			return false;
 		reader->db.hash_kv = gbe_stream_sum(&rows->kept);
 		if (rows->beyond)
@@ -358,10 +358,10 @@ static bool
 read_newest(GbeDbReader *reader, const GbeBboltBucket *bucket, GError **error)
 {
 	GbeDbNewest newest = {.known = true, .none = true};
-	const GbeBboltVisitor visitor = {.row = newest_row, .data = &newest};
+	const GbeBboltVisitor visitor = {.row = newest_row, .data = &newest, .last_leaf = true};
 	g_auto(GbePageSet) reached = {0};
 
-	if (!gbe_bbolt_walk_end(&reader->bolt, bucket, &reached, &visitor, error))
+	if (!gbe_bbolt_walk(&reader->bolt, bucket, &reached, &visitor, error))
 		return false;
 	newest.none = reader->db.last_row == 0 && reader->db.compact_revision <= 0;
 	newest.deleted = newest.deleted || reader->db.last_row < reader->db.compact_revision;
@@ -388,7 +388,7 @@ gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *
 	rows.history = history;
 	rows.start = gbe_stream_sum(&reader->snapshot);
 	rows.start_size = reader->snapshot.size;
-	if (!gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, NULL, error))
+	if (!gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, error))
 		return false;
 	report_more(&rows, "db-row", rows.bad_rows);
 	report_more(&rows, "db-revision-gap", rows.gaps);

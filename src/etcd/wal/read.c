@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "etcd/layout.h"
+#include "etcd/protobuf.h"
 #include "fs/list.h"
 
 /* A hundred years of elections do not reach this number. A wrong field that is read as a term, above all a member's
@@ -118,13 +119,14 @@ disorder(Log *log, const char *what)
 static void
 take_metadata(Log *log)
 {
-	const GbeWalSegmentReader *reader = log->reader;
+	guint64 numbers[2] = {0};
 	GbeWalMetadata metadata;
 
-	if (!gbe_wal_metadata_read(reader->data, reader->have, &metadata)) {
+	if (!gbe_protobuf_numbers(log->reader->data, log->reader->have, numbers, 2, 0, NULL)) {
 		damage(log, "wal-content", "whose log it is cannot be read");
 		return;
 	}
+	metadata = (GbeWalMetadata){.member = numbers[0], .cluster = numbers[1]};
 	if (log->wal->has_metadata &&
 	    memcmp(&metadata, &log->wal->metadata, sizeof(metadata)) != 0) {
 		damage(log, "wal-other-member",
@@ -140,15 +142,17 @@ take_change(Log *log, const GbeWalEntry *entry)
 {
 	const GbeWalSegmentReader *reader = log->reader;
 	GArray *changes = log->wal->changes;
+	guint64 numbers[3] = {0}; /* ID, type, node */
 	GbeConfChange change;
 
 	if (entry->type != GBE_ENTRY_CONF_CHANGE || entry->size > reader->have - entry->head ||
 	    changes->len >= GBE_WAL_CONF_CHANGES_MAX ||
-	    !gbe_wal_conf_change_read(reader->data + entry->head, (gsize)entry->size, &change)) {
+	    !gbe_protobuf_numbers(reader->data + entry->head, (gsize)entry->size, numbers, 3, 0,
+				  NULL)) {
 		log->wal->changes_lost = true;
 		return;
 	}
-	change.index = entry->index;
+	change = (GbeConfChange){.index = entry->index, .type = numbers[1], .node = numbers[2]};
 	g_array_append_val(changes, change);
 }
 

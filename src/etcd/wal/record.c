@@ -156,28 +156,6 @@ gbe_wal_state_read(const guint8 *at, gsize size, GbeHardState *ret_state)
 }
 
 bool
-gbe_wal_metadata_read(const guint8 *at, gsize size, GbeWalMetadata *ret_metadata)
-{
-	guint64 numbers[2] = {0};
-
-	if (!gbe_protobuf_numbers(at, size, numbers, 2, 0, NULL))
-		return false;
-	*ret_metadata = (GbeWalMetadata){.member = numbers[0], .cluster = numbers[1]};
-	return true;
-}
-
-bool
-gbe_wal_conf_change_read(const guint8 *at, gsize size, GbeConfChange *ret_change)
-{
-	guint64 numbers[3] = {0};
-
-	if (!gbe_protobuf_numbers(at, size, numbers, 3, 0, NULL))
-		return false;
-	*ret_change = (GbeConfChange){.type = numbers[1], .node = numbers[2]};
-	return true;
-}
-
-bool
 gbe_wal_snapshot_read(const guint8 *at, gsize size, GbeRaftPoint *ret_point, GbeBytes *ret_conf)
 {
 	guint64 numbers[2] = {0};

@@ -86,7 +86,7 @@ typedef enum {
 } GbeConfType;
 
 typedef struct {
-	guint64 index; /* of the entry that makes the change; set by the caller */
+	guint64 index; /* of the entry that makes the change */
 	guint64 type;  /* GbeConfType */
 	guint64 node;
 } GbeConfChange;
@@ -94,8 +94,6 @@ typedef struct {
 /* False: it is not an entry. As with a record, @have may be less than @size. */
 bool gbe_wal_entry_read(const guint8 *at, gsize have, guint64 size, GbeWalEntry *ret_entry);
 bool gbe_wal_state_read(const guint8 *at, gsize size, GbeHardState *ret_state);
-bool gbe_wal_metadata_read(const guint8 *at, gsize size, GbeWalMetadata *ret_metadata);
-bool gbe_wal_conf_change_read(const guint8 *at, gsize size, GbeConfChange *ret_change);
 /* @ret_conf (may be NULL): the raft configuration, in @at's memory; size 0: none. */
 typedef struct {
 	const guint8 *at;

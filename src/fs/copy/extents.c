@@ -164,7 +164,7 @@ gbe_extents_of_tree(int dir_fd, bool fiemap, GbeExtents *ret_extents, GError **e
 	    .fiemap = fiemap,
 	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL),
 	};
-	bool ok = gbe_tree_walk(dir_fd, NULL, count_visit, &count, error);
+	bool ok = gbe_tree_walk(dir_fd, NULL, NULL, count_visit, &count, error);
 
 	g_hash_table_unref(count.links);
 	if (ok)
@@ -237,7 +237,7 @@ gbe_extents_exceed(int dir_fd, const char *const *exclude, guint limit, bool *re
 {
 	Budget budget = {.left = limit};
 
-	if (!gbe_tree_walk(dir_fd, exclude, spend_visit, &budget, error))
+	if (!gbe_tree_walk(dir_fd, exclude, NULL, spend_visit, &budget, error))
 		return false;
 	*ret_exceed = budget.exceeded;
 	return true;

@@ -292,6 +292,6 @@ gbe_project_give(int tree_fd, int like_fd, GError **error)
 	if (like.fsx_projid == has.fsx_projid &&
 	    ((like.fsx_xflags ^ has.fsx_xflags) & FS_XFLAG_PROJINHERIT) == 0)
 		return true;
-	return gbe_tree_walk_within(tree_fd, NULL, &limits, project_visit, &like, error) &&
+	return gbe_tree_walk(tree_fd, NULL, &limits, project_visit, &like, error) &&
 	       set_project(tree_fd, true, &like, "the tree", error);
 }
