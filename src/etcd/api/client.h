@@ -40,7 +40,6 @@ GbeTri gbe_gauge_defragments(const GbeEndpoint *endpoint, gint64 deadline);
  * and a linearizable read. /health, /readyz and reads can all succeed while every write hangs (reference etcd.md,
  * section 1). Fills etcd's part of @facts. Every question ends at @deadline (monotonic microseconds). *client is
  * NULL at first, then the open connection for the next time. The strings of @endpoint have to outlive it.
- * Implemented in ask.c.
  */
 void gbe_health_inquire(const GbeEndpoint *endpoint, gint64 deadline, GbeClient **client,
 			GbeHealthFacts *facts);

@@ -159,9 +159,9 @@ gbe_bbolt_open(int fd, const char *what, GbeLook *look, GbeFindings *findings, G
 		choose_meta(&db, meta, state);
 	else
 		say_unusable(&db, state);
-	gbe_window_init(&db.window, fd, what, GBE_BBOLT_WINDOW, look);
+	db.window = gbe_window_begin(fd, what, GBE_BBOLT_WINDOW, look);
 	for (gsize i = 0; i < G_N_ELEMENTS(db.levels); i++)
-		gbe_window_init(&db.levels[i], fd, what, GBE_BBOLT_LEVEL_WINDOW, look);
+		db.levels[i] = gbe_window_begin(fd, what, GBE_BBOLT_LEVEL_WINDOW, look);
 	*ret_db = db;
 	return true;
 }

@@ -11,23 +11,6 @@
 #define U64 "%" G_GUINT64_FORMAT
 #define V2_VERSION "/0/version"
 
-/* Fields of InternalRaftRequest (etcd's api/etcdserverpb/raft_internal.proto). */
-enum {
-	FIELD_V2 = 2,
-	FIELD_PUT = 4,
-	FIELD_DELETE = 5,
-	FIELD_TXN = 6,
-	FIELD_COMPACTION = 7,
-	FIELD_LEASE_REVOKE = 9,
-	FIELD_ALARM = 10,
-	FIELD_LEASE_CHECKPOINT = 11,
-	FIELD_HEADER = 100,
-	FIELD_AUTH_ENABLE = 1000, /* also other fields about users, versions and members */
-	FIELD_AUTH_DISABLE = 1011,
-	FIELD_CLUSTER_VERSION = 1300,
-	FIELD_DOWNGRADE = 1302,
-};
-
 /* Fields of RequestOp, and how deeply transactions may nest. */
 enum {
 	OP_PUT = 2,
@@ -115,36 +98,39 @@ take_txn(Effect *effect, const GbeProtobuf *field, guint depth, bool *ret_certai
 static bool
 take_request(Effect *effect, const GbeProtobuf *request)
 {
-	bool known = request->number <= FIELD_LEASE_CHECKPOINT || request->number == FIELD_HEADER ||
-		     (request->number >= FIELD_AUTH_ENABLE && request->number <= FIELD_DOWNGRADE);
+	bool known = request->number <= GBE_RAFT_FIELD_LEASE_CHECKPOINT ||
+		     request->number == GBE_RAFT_FIELD_HEADER ||
+		     (request->number >= GBE_RAFT_FIELD_AUTH_ENABLE &&
+		      request->number <= GBE_RAFT_FIELD_DOWNGRADE);
 	GbeProtobuf inner = gbe_protobuf_inner(request);
 
-	if (request->number == FIELD_V2 && request->type == GBE_WIRE_BYTES)
+	if (request->number == GBE_RAFT_FIELD_V2 && request->type == GBE_WIRE_BYTES)
 		return false;
-	if (request->number == FIELD_AUTH_ENABLE || request->number == FIELD_AUTH_DISABLE)
+	if (request->number == GBE_RAFT_FIELD_AUTH_ENABLE ||
+	    request->number == GBE_RAFT_FIELD_AUTH_DISABLE)
 		effect->refuses = true;
 	/* The effect of a newer etcd's request is unknown. */
 	effect->makes = effect->makes || !known;
 	if (request->type != GBE_WIRE_BYTES)
 		return true;
 	switch (request->number) {
-	case FIELD_PUT:
+	case GBE_RAFT_FIELD_PUT:
 		take_put(effect, request, &effect->certain);
 		break;
-	case FIELD_TXN:
+	case GBE_RAFT_FIELD_TXN:
 		take_txn(effect, request, 0, &effect->certain);
 		break;
-	case FIELD_DELETE:
-	case FIELD_LEASE_REVOKE:
+	case GBE_RAFT_FIELD_DELETE:
+	case GBE_RAFT_FIELD_LEASE_REVOKE:
 		effect->makes = effect->makes || effect->applied->newest.deleted;
 		break;
-	case FIELD_COMPACTION:
-	case FIELD_ALARM:
+	case GBE_RAFT_FIELD_COMPACTION:
+	case GBE_RAFT_FIELD_ALARM:
 		/* AlarmRequest: 1 action, absent in a mere query. CompactionRequest: 1 revision. */
 		while (gbe_protobuf_next(&inner)) {
 			if (!gbe_protobuf_is(&inner, 1, GBE_WIRE_VARINT))
 				continue;
-			if (request->number == FIELD_COMPACTION)
+			if (request->number == GBE_RAFT_FIELD_COMPACTION)
 				effect->compaction = (gint64)inner.value;
 			else
 				effect->refuses = true;
@@ -179,7 +165,7 @@ take_version(GbeApplied *applied, guint64 index, const guint8 *at, gsize size)
 				     memcmp(request.data, V2_VERSION, request.size) == 0;
 		else if (is_version && gbe_protobuf_is(&request, 4, GBE_WIRE_BYTES))
 			keep_version(&request, version);
-		if (!gbe_protobuf_is(&request, FIELD_CLUSTER_VERSION, GBE_WIRE_BYTES))
+		if (!gbe_protobuf_is(&request, GBE_RAFT_FIELD_CLUSTER_VERSION, GBE_WIRE_BYTES))
 			continue;
 		set = gbe_protobuf_inner(&request);
 		while (gbe_protobuf_next(&set))

@@ -462,7 +462,7 @@ gbe_wal_last_record(int fd, const char *what, bool *ret_found, guint64 *ret_offs
 		    guint32 *ret_crc, GError **error)
 {
 	GbeLook look = gbe_look_begin(GBE_LOOK_SECONDS);
-	g_auto(GbeWindow) window = {0};
+	g_auto(GbeWindow) window = gbe_window_begin(fd, what, LAST_WINDOW, &look);
 	guint64 last = 0;
 	guint64 offset = 0;
 	bool found = false;
@@ -471,7 +471,6 @@ gbe_wal_last_record(int fd, const char *what, bool *ret_found, guint64 *ret_offs
 
 	if (fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at %s", what);
-	gbe_window_init(&window, fd, what, LAST_WINDOW, &look);
 	for (;;) {
 		const guint8 *at = NULL;
 		GbeWalFrame frame;

@@ -9,18 +9,6 @@
 #include "base/crc32c.h"
 #include "etcd/protobuf.h"
 
-/* Fields of InternalRaftRequest. */
-enum {
-	FIELD_ID = 1,
-	FIELD_V2 = 2,
-	FIELD_RANGE = 3,
-	FIELD_ALARM = 10,
-	FIELD_HEADER = 100,
-	FIELD_CLUSTER_VERSION = 1300,
-	FIELD_MEMBER_ATTRIBUTES = 1301,
-	FIELD_DOWNGRADE = 1302,
-};
-
 /* The v2 API's keys are below /1; etcd's own data is below /0. */
 #define V2_KEYS "/1/"
 
@@ -58,12 +46,12 @@ static bool
 means_nothing(guint64 number)
 {
 	switch (number) {
-	case FIELD_ID:
-	case FIELD_RANGE:
-	case FIELD_HEADER:
-	case FIELD_CLUSTER_VERSION:
-	case FIELD_MEMBER_ATTRIBUTES:
-	case FIELD_DOWNGRADE:
+	case GBE_RAFT_FIELD_ID:
+	case GBE_RAFT_FIELD_RANGE:
+	case GBE_RAFT_FIELD_HEADER:
+	case GBE_RAFT_FIELD_CLUSTER_VERSION:
+	case GBE_RAFT_FIELD_MEMBER_ATTRIBUTES:
+	case GBE_RAFT_FIELD_DOWNGRADE:
 		return true;
 	default:
 		return false;
@@ -85,13 +73,14 @@ gbe_raft_request_kind(const guint8 *at, gsize have)
 		if (!gbe_protobuf_varint(&tag_at, pb.end, &tag) || tag >> 3 == 0)
 			return GBE_RAFT_V3;
 		number = tag >> 3;
-		if (!means_nothing(number) && number != FIELD_V2 && number != FIELD_ALARM)
+		if (!means_nothing(number) && number != GBE_RAFT_FIELD_V2 &&
+		    number != GBE_RAFT_FIELD_ALARM)
 			return GBE_RAFT_V3;
 		if (!gbe_protobuf_next(&pb))
-			return number == FIELD_V2 ? GBE_RAFT_V2_KEY : GBE_RAFT_V3;
-		if (number == FIELD_ALARM && !is_alarm_query(&pb))
+			return number == GBE_RAFT_FIELD_V2 ? GBE_RAFT_V2_KEY : GBE_RAFT_V3;
+		if (number == GBE_RAFT_FIELD_ALARM && !is_alarm_query(&pb))
 			return GBE_RAFT_V3;
-		if (number != FIELD_V2 || pb.type != GBE_WIRE_BYTES)
+		if (number != GBE_RAFT_FIELD_V2 || pb.type != GBE_WIRE_BYTES)
 			continue;
 		/* A request of the v2 API may stand alone: 3.4 still writes its member's name that way. Its second field
 		 * is then a method, which no other message begins with. */
@@ -157,11 +146,10 @@ gbe_v2_keys_count(int fd, const char *what, guint64 *ret_count, GError **error)
 {
 	const gsize length = strlen(NODE);
 	GbeLook look = gbe_look_begin(0);
-	g_auto(GbeWindow) window = {0};
+	g_auto(GbeWindow) window = gbe_window_begin(fd, what, WINDOW, &look);
 	guint64 count = 0;
 	bool done = false;
 
-	gbe_window_init(&window, fd, what, WINDOW, &look);
 	for (guint64 at = 0; !done;) {
 		const guint8 *bytes = NULL, *found;
 		gsize got = 0;

@@ -194,7 +194,7 @@ gbe_snapfile_read(int fd, const char *name, GbeLook *look, GbeSnapfile **ret_sna
 	} else {
 		snapfile->size = (guint64)st.st_size;
 		reader.size = snapfile->size;
-		gbe_window_init(&reader.window, fd, name, WINDOW, look);
+		reader.window = gbe_window_begin(fd, name, WINDOW, look);
 		done = read_all(&reader, &local);
 		gbe_window_clear(&reader.window);
 		if (!done && !gbe_pass_unless(error, &local, GBE_ERROR_CANNOT_TELL))
