@@ -286,7 +286,7 @@ typedef struct {
 } Page;
 
 static void
-remember(Walk *walk, Key key, bool is_row)
+remember_key(Walk *walk, Key key, bool is_row)
 {
 	memcpy(walk->last, key.bytes, key.size);
 	walk->last_size = key.size;
@@ -343,7 +343,7 @@ take_nested(Walk *walk, const GbeBboltRow *row)
 }
 
 static bool
-hand_on(Walk *walk, const Page *page, guint index, const GbeBboltRow *row, GError **error)
+hand_row_on(Walk *walk, const Page *page, guint index, const GbeBboltRow *row, GError **error)
 {
 	if (row->is_bucket && !take_nested(walk, row)) {
 		report_layout(walk, page, index);
@@ -412,14 +412,14 @@ walk_small_leaf(Walk *walk, const Page *page, GError **error)
 		row.value = row.key + row.key_size;
 		key = (Key){row.key, row.key_size};
 		check_order(walk, page, i, last, last_is_row, key);
-		if (!hand_on(walk, page, i, &row, error))
+		if (!hand_row_on(walk, page, i, &row, error))
 			return false;
 		last = key;
 		last_is_row = true;
 		element += GBE_PAGE_ELEMENT;
 	}
 	if (last_is_row && last.bytes != walk->last)
-		remember(walk, last, true);
+		remember_key(walk, last, true);
 	settle_rows(walk);
 	return true;
 }
@@ -456,8 +456,8 @@ walk_large_leaf(Walk *walk, const Page *page, GError **error)
 		key = (Key){row.key, row.key_size};
 		check_order(walk, page, i, (Key){walk->last, walk->last_size}, walk->last_is_row,
 			    key);
-		remember(walk, key, true);
-		if (!hand_on(walk, page, i, &row, error))
+		remember_key(walk, key, true);
+		if (!hand_row_on(walk, page, i, &row, error))
 			return false;
 		settle_rows(walk);
 	}
@@ -501,7 +501,7 @@ walk_branch(Walk *walk, const Page *page, GError **error)
 		key.bytes = at;
 		check_order(walk, page, i, (Key){walk->last, walk->last_size}, walk->last_is_row,
 			    key);
-		remember(walk, key, false);
+		remember_key(walk, key, false);
 		if (walk->right_edge && i + 1U < page->header.count)
 			continue;
 		if (!walk_page(walk, child, page->depth + 1, error))

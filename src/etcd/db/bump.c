@@ -211,8 +211,8 @@ G_STATIC_ASSERT(sizeof(LeafHeader) == GBE_PAGE_HEADER);
 
 /* The elements of @leaf with @row in it, and what they point to. */
 static bool
-lay_out(const Editor *editor, const Page *leaf, const Row *row, GByteArray *elements,
-	GByteArray *data, guint *ret_count, GError **error)
+lay_out_leaf(const Editor *editor, const Page *leaf, const Row *row, GByteArray *elements,
+	     GByteArray *data, guint *ret_count, GError **error)
 {
 	bool same = false;
 	guint at = 0;
@@ -253,7 +253,7 @@ add_leaf(Editor *editor, const Page *leaf, const Row *row, guint64 *ret_id, GErr
 
 	if (leaf->header.flags != GBE_PAGE_LEAF)
 		return throw_broken(editor, error);
-	if (!lay_out(editor, leaf, row, elements, data, &count, error))
+	if (!lay_out_leaf(editor, leaf, row, elements, data, &count, error))
 		return false;
 	pages = (GBE_PAGE_HEADER + elements->len + data->len + page_size - 1) / page_size;
 	{

@@ -39,23 +39,23 @@ typedef struct {
 } KeyHash;
 
 static inline guint64
-rotate(guint64 word, guint bits)
+rotate_word(guint64 word, guint bits)
 {
 	return word << bits | word >> (64 - bits);
 }
 
 static inline void
-mix(KeyHash *hash)
+mix_hash(KeyHash *hash)
 {
 	hash->v0 += hash->v1;
 	hash->v2 += hash->v3;
-	hash->v1 = rotate(hash->v1, 13) ^ hash->v0;
-	hash->v3 = rotate(hash->v3, 16) ^ hash->v2;
-	hash->v0 = rotate(hash->v0, 32) + hash->v3;
+	hash->v1 = rotate_word(hash->v1, 13) ^ hash->v0;
+	hash->v3 = rotate_word(hash->v3, 16) ^ hash->v2;
+	hash->v0 = rotate_word(hash->v0, 32) + hash->v3;
 	hash->v2 += hash->v1;
-	hash->v1 = rotate(hash->v1, 17) ^ hash->v2;
-	hash->v3 = rotate(hash->v3, 21) ^ hash->v0;
-	hash->v2 = rotate(hash->v2, 32);
+	hash->v1 = rotate_word(hash->v1, 17) ^ hash->v2;
+	hash->v3 = rotate_word(hash->v3, 21) ^ hash->v0;
+	hash->v2 = rotate_word(hash->v2, 32);
 }
 
 /* The secret belongs to this process, so that keys cannot be chosen to collide in a table. The secret is the sixteen
@@ -83,7 +83,7 @@ static inline void
 hash_word(KeyHash *hash, guint64 word)
 {
 	hash->v3 ^= word;
-	mix(hash);
+	mix_hash(hash);
 	hash->v0 ^= word;
 }
 
@@ -108,9 +108,9 @@ hash_end(KeyHash *hash, guint64 size)
 {
 	hash_word(hash, size);
 	hash->v2 ^= 0xff;
-	mix(hash);
-	mix(hash);
-	mix(hash);
+	mix_hash(hash);
+	mix_hash(hash);
+	mix_hash(hash);
 	return hash->v0 ^ hash->v1 ^ hash->v2 ^ hash->v3;
 }
 
