@@ -54,11 +54,8 @@ walk_clear(Walk *walk)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Walk, walk_clear)
 
-static bool throw_unsafe(GError **error, const char *path, const char *format, ...)
-    G_GNUC_PRINTF(3, 4);
-
-static bool
-throw_unsafe(GError **error, const char *path, const char *format, ...)
+static bool G_GNUC_PRINTF(3, 4)
+    throw_unsafe(GError **error, const char *path, const char *format, ...)
 {
 	g_autofree char *text = gbe_path_to_text(*path != '\0' ? path : TOP);
 	g_autofree char *why = GBE_VFORMAT(format);
