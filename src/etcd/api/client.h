@@ -27,11 +27,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeClient, gbe_client_close)
 
 /* Is this line of a metrics text the figure @name, without labels, with a number of 0 or more? */
 bool gbe_gauge_line(const char *name, const char *line, gsize size, double *ret_value);
-/* A figure of etcd's metrics that the API does not have (reference etcd.md, section 1). False: the metrics lack the
- * figure, or etcd does not answer. Memory does not grow with the answer. Over TLS, etcd answers gRPC and HTTP on one
- * connection, and the handshake is the larger part of the question. */
-bool gbe_client_gauge(GbeClient *client, const char *name, gint64 deadline, double *ret_value);
-
 /* Does etcd defragment at the moment? */
 GbeTri gbe_gauge_defragments(const GbeEndpoint *endpoint, gint64 deadline);
 
