@@ -82,7 +82,7 @@ gbe_rename_unprotected(int from_dir, const char *from, int to_dir, const char *t
 	return renameat2(from_dir, from, to_dir, to, flags) == 0 ? 0 : errno;
 }
 
-/* @what could not be done. @elsewhere: one more place where the names may lie. @wanted: of the file system. */
+/* @what failed. @elsewhere: one more cause of EXDEV. @wanted: the ability that the file system may lack. */
 static bool
 throw_rename(GError **error, int errsv, const char *what, const char *elsewhere, const char *wanted)
 {

@@ -12,9 +12,9 @@
 
 /* ---- a tree that may be copied: tree.c ---- */
 
-/* A scan reads only names and inodes. Before the first byte is copied it refuses, and names: FIFOs, devices, nested btrfs
- * subvolumes, mount points, a symlink as the root, more than GBE_TREE_MAX_ENTRIES entries, more than GBE_TREE_MAX_DEPTH
- * levels. Sockets are counted as left out. */
+/* A scan reads only names and inodes. Before the first byte is copied it refuses, and names: FIFOs, devices, nested
+ * btrfs subvolumes, mount points, a symlink as the root, more than GBE_TREE_MAX_ENTRIES entries, more than
+ * GBE_TREE_MAX_DEPTH levels. Sockets are counted as left out. */
 
 /* A data directory of etcd has some ten names. Copying a hundred thousand takes half a minute. */
 #define GBE_TREE_MAX_ENTRIES 100000
@@ -72,9 +72,9 @@ bool gbe_inode_set_add(GHashTable *set, const struct stat *st);
 /* ---- removing: remove.c ---- */
 
 /* Removes a tree relative to an fd, within one file system, never across a mount point or through a symlink. The
- * immutable flag is cleared, and btrfs subvolumes, also read-only ones, are deleted. A missing name is no error. A removal
- * is not durable: a power cut leaves any part of the tree, so a caller for whom that matters first renames it to
- * ".partial-". */
+ * immutable flag is cleared, and btrfs subvolumes, also read-only ones, are deleted. A missing name is no error. A
+ * removal is not durable: a power cut leaves any part of the tree, so a caller for whom that matters first renames it
+ * to ".partial-". */
 bool gbe_remove_tree_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
 /* For a tree with a name that is swept and an owner who may have made a million entries. Removes for at most
  * *patience microseconds and subtracts the time used; the rest of the tree stays under the same name. NULL: removes
@@ -85,8 +85,8 @@ bool gbe_remove_tree_within_at(int dir_fd, const char *name, gint64 *patience,
 /* ---- btrfs subvolumes: subvolume.c ---- */
 
 /* Through libbtrfsutil if the program was built with it (HAVE_BTRFSUTIL). Without it, each function is
- * GBE_ERROR_UNSUPPORTED and trees are cloned file by file. Making a snapshot commits: the snapshot is on the disk, with all
- * that was written to the source before. A rename and a deletion are durable once the parent directory is synced. */
+ * GBE_ERROR_UNSUPPORTED and trees are cloned file by file. Making a snapshot commits: the snapshot is on the disk, with
+ * all that was written to the source before. A rename and a deletion are durable once the parent directory is synced. */
 
 /* Makes an empty subvolume of mode 0700. Does not commit. EXDEV and others become GBE_ERROR_UNSUPPORTED as below. */
 bool gbe_subvolume_create_at(int dst_parent, const char *dst, GError **error) GBE_CHECKED;

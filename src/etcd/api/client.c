@@ -133,8 +133,8 @@ take_metrics(const guint8 *bytes, gsize size, gpointer data)
 }
 
 /* A figure of etcd's metrics that the API does not have (reference etcd.md, section 1). False: the metrics lack the
- * figure, or etcd does not answer. @connection NULL: on one of its own to @endpoint. Over TLS, etcd answers gRPC and HTTP on
- * one connection, and the handshake is the larger part of the question. */
+ * figure, or etcd does not answer. @connection NULL: on one of its own to @endpoint. Over TLS, etcd answers gRPC and
+ * HTTP on one connection, and the handshake is the larger part of the question. */
 static bool
 ask_gauge(GbeConnection *connection, const GbeEndpoint *endpoint, const char *name, gint64 deadline,
 	  double *ret_value)

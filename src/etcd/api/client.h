@@ -63,9 +63,11 @@ bool gbe_client_hash_kv(GbeClient *client, gint64 revision, gint64 deadline,
 /* May this client do what only root may? Asks for a hash of the future: etcd looks at the user, and then refuses. */
 bool gbe_client_is_root(GbeClient *client, gint64 deadline,
 			GbeCallFailure *ret_failure) GBE_CHECKED;
-/* Asks for a change that needs an id alone, or nothing (@id 0), and waits for its end. GBE_MESSAGE_DEFRAGMENT: etcd answers
- * no request meanwhile. _LEASE_REVOKE: of a lease. _MOVE_LEADER: the leader is asked, @id is the next one. _MEMBER_REMOVE,
- * _MEMBER_PROMOTE: etcd denies it while the learner is too far behind the leader. */
+/* Asks for a change that needs an id alone, or nothing (@id 0), and waits for its end:
+ * GBE_MESSAGE_DEFRAGMENT: nothing. etcd answers no request meanwhile.
+ * GBE_MESSAGE_LEASE_REVOKE: a lease.
+ * GBE_MESSAGE_MEMBER_REMOVE, _MEMBER_PROMOTE: a member. etcd denies to promote a learner that is too far behind.
+ * GBE_MESSAGE_MOVE_LEADER: the member that becomes the leader. Only the leader takes this request. */
 bool gbe_client_change(GbeClient *client, GbeMessage change, guint64 id, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
 /* Compacts the history before @revision. Returns when the space is free. */
@@ -95,8 +97,9 @@ bool gbe_client_lease_look(GbeClient *client, guint64 lease, gint64 deadline, bo
 bool gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
 
-/* Membership, also with gbe_client_change(). Each is a raft proposal: nothing has changed if it fails with a gRPC status,
- * and the result is unknown if no answer came. *ret_members: ->added is the new one; clear it as GBE_MESSAGE_MEMBER_ADD. */
+/* Membership, also with gbe_client_change(). Each is a raft proposal: nothing has changed if it fails with a gRPC
+ * status, and the result is unknown if no answer came. *ret_members: ->added is the new one; clear it as
+ * GBE_MESSAGE_MEMBER_ADD. */
 bool gbe_client_member_add(GbeClient *client, char *const *peer_urls, bool learner, gint64 deadline,
 			   GbeEtcdMembers *ret_members, GbeCallFailure *ret_failure) GBE_CHECKED;
 bool gbe_client_member_update(GbeClient *client, guint64 id, char *const *peer_urls,

@@ -38,7 +38,8 @@ gbe_grpc_answer_clear(GbeGrpcAnswer *answer)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeGrpcAnswer, gbe_grpc_answer_clear)
 
-/* These take a GbeGrpcAnswer, as functions of a GbeExchange. False: ->bad says why the answer is invalid, or ->stopped is set. */
+/* Both get the GbeGrpcAnswer as the data of a GbeExchange. False: ->bad says why the answer is invalid, or ->stopped is
+ * set. */
 bool gbe_grpc_answer_push(const guint8 *bytes, gsize size, gpointer answer);
 /* One line of a header or a trailer ("Name: value\r\n"), in any order. Unknown lines are ignored. */
 void gbe_grpc_answer_header(const char *line, gsize size, gpointer answer);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Counts how many bytes a copy would write and how many a removal would free (FIEMAP's shared flag). Lists the extents and the data of a file. Only reads.
+ * Counts how many bytes a copy would write and how many a removal would free (FIEMAP's shared flag). Lists the extents
+ * and the data of a file. Only reads.
  */
 #pragma once
 
