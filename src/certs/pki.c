@@ -15,8 +15,8 @@
 #include "core/units/cluster-env.h"
 #include "fs/exchange.h"
 #include "fs/open.h"
-#include "fs/remove.h"
 #include "fs/sync.h"
+#include "fs/tree.h"
 #include "fs/write.h"
 
 #define LIVE "live"

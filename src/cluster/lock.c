@@ -371,8 +371,9 @@ release_lock(Locking *l, GError **error)
 	    GBE_FAULT("update-lock-removed", error))
 		return false;
 	/* A lease without a key hinders nothing, and ends by itself. */
-	if (!gbe_client_lease_revoke(l->client, g_ascii_strtoull(l->record.id, NULL, 16),
-				     gbe_app_deadline(l->app), &ignored))
+	if (!gbe_client_change(l->client, GBE_MESSAGE_LEASE_REVOKE,
+			       g_ascii_strtoull(l->record.id, NULL, 16), gbe_app_deadline(l->app),
+			       &ignored))
 		g_debug("the lease ends by itself: %s", ignored.why);
 	if (!forget_record(l, error))
 		return false;

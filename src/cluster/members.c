@@ -277,8 +277,8 @@ try_to_promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
 	if (!back_up(&step, "promote", ret_result, error))
 		return false;
 	done = options->dry_run ||
-	       gbe_client_member_promote(step.client, member->voter.id, gbe_app_deadline(step.app),
-					 &step.failure);
+	       gbe_client_change(step.client, GBE_MESSAGE_MEMBER_PROMOTE, member->voter.id,
+				 gbe_app_deadline(step.app), &step.failure);
 	if (!done) {
 		*ret_later = step.failure.reach == GBE_REACH_DENIED &&
 			     (step.failure.status == GRPC_FAILED_PRECONDITION ||
@@ -356,7 +356,8 @@ hand_over(Step *step, const GbeClusterMember *leader)
 	if (to == NULL || leader->url == NULL)
 		return;
 	if (!gbe_cluster_open(&step->at, leader->url, &client, &failure) ||
-	    !gbe_client_move_leader(client, to->voter.id, gbe_app_deadline(step->app), &failure))
+	    !gbe_client_change(client, GBE_MESSAGE_MOVE_LEADER, to->voter.id,
+			       gbe_app_deadline(step->app), &failure))
 		g_debug("%s does not hand over: %s", leader->name, failure.why);
 }
 
@@ -382,8 +383,8 @@ remove_member(Step *step, const GbeClusterMember *member, GError **error)
 	if (!asks_another)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "no other member can be asked");
 	do {
-		if (gbe_client_member_remove(step->client, member->voter.id,
-					     gbe_app_deadline(step->app), &step->failure))
+		if (gbe_client_change(step->client, GBE_MESSAGE_MEMBER_REMOVE, member->voter.id,
+				      gbe_app_deadline(step->app), &step->failure))
 			return true;
 	} while (try_again(step, is_unhealthy(&step->failure), began, 0));
 	return denied(step, "remove the member", error);

@@ -26,59 +26,68 @@ gbe_protobuf_varint(const guint8 **at, const guint8 *end, guint64 *ret_value)
 	return false;
 }
 
-static bool
-read_fixed(const guint8 **at, const guint8 *end, gsize size, guint64 *ret_value)
+bool
+gbe_protobuf_next(GbeProtobuf *pb)
 {
-	guint64 value = 0;
-
-	if ((gsize)(end - *at) < size)
-		return false;
-	/* Little-endian, so that fewer bytes are the low part. */
-	memcpy(&value, *at, size);
-	*at += size;
-	*ret_value = GUINT64_FROM_LE(value);
-	return true;
-}
-
-GbeFieldResult
-gbe_protobuf_next(GbeProtobuf *pb, GbeField *ret_field)
-{
-	const guint8 *at = pb->at;
-	GbeField field = {0};
-	bool good = false;
+	GbeProtobuf next = {.at = pb->at, .end = pb->end};
 	guint64 size;
 	guint64 tag;
 
-	if (at == pb->end)
-		return GBE_FIELD_END;
-	if (!gbe_protobuf_varint(&at, pb->end, &tag) || tag >> 3 == 0 || tag >> 3 > NUMBER_MAX)
-		return GBE_FIELD_BAD;
-	field.number = (guint32)(tag >> 3);
-	field.type = (GbeWireType)(tag & 7);
-	switch (field.type) {
+	if (pb->at == pb->end)
+		return false;
+	pb->bad = true;
+	if (!gbe_protobuf_varint(&next.at, pb->end, &tag) || tag >> 3 == 0 || tag >> 3 > NUMBER_MAX)
+		return false;
+	next.number = (guint32)(tag >> 3);
+	next.type = (GbeWireType)(tag & 7);
+	switch (next.type) {
 	case GBE_WIRE_VARINT:
-		good = gbe_protobuf_varint(&at, pb->end, &field.value);
+		if (!gbe_protobuf_varint(&next.at, pb->end, &next.value))
+			return false;
 		break;
 	case GBE_WIRE_FIXED64:
-		good = read_fixed(&at, pb->end, 8, &field.value);
-		break;
 	case GBE_WIRE_FIXED32:
-		good = read_fixed(&at, pb->end, 4, &field.value);
+		size = next.type == GBE_WIRE_FIXED64 ? 8 : 4;
+		if ((guint64)(pb->end - next.at) < size)
+			return false;
+		/* Little-endian, so that fewer bytes are the low part. */
+		memcpy(&next.value, next.at, size);
+		next.value = GUINT64_FROM_LE(next.value);
+		next.at += size;
 		break;
 	case GBE_WIRE_BYTES:
-		good = gbe_protobuf_varint(&at, pb->end, &size) && size <= (guint64)(pb->end - at);
-		if (good) {
-			field.data = at;
-			field.size = (gsize)size;
-			at += size;
-		}
+		if (!gbe_protobuf_varint(&next.at, pb->end, &size) ||
+		    size > (guint64)(pb->end - next.at))
+			return false;
+		next.data = next.at;
+		next.size = (gsize)size;
+		next.at += size;
 		break;
+	default:
+		return false;
 	}
-	if (!good)
-		return GBE_FIELD_BAD;
-	pb->at = at;
-	*ret_field = field;
-	return GBE_FIELD_NEXT;
+	*pb = next;
+	return true;
+}
+
+bool
+gbe_protobuf_numbers(const void *data, gsize size, guint64 *ret_numbers, guint count,
+		     guint bytes_at, GbeProtobuf *ret_bytes)
+{
+	GbeProtobuf pb = gbe_protobuf_begin(data, size);
+
+	while (gbe_protobuf_next(&pb)) {
+		if (ret_bytes != NULL && pb.number == bytes_at) {
+			if (pb.type != GBE_WIRE_BYTES)
+				return false;
+			*ret_bytes = pb;
+		} else if (pb.number <= count) {
+			if (pb.type != GBE_WIRE_VARINT)
+				return false;
+			ret_numbers[pb.number - 1] = pb.value;
+		}
+	}
+	return !pb.bad;
 }
 
 static void

@@ -17,52 +17,49 @@ typedef enum {
 	GBE_WIRE_FIXED32 = 5,
 } GbeWireType;
 
-/* The rest of a message. The memory is borrowed. */
+/* A message, and the last field that was read from it. The memory is borrowed. */
 typedef struct {
-	const guint8 *at;
-	const guint8 *end;
-} GbeProtobuf;
-
-typedef struct {
+	const guint8 *at, *end; /* the rest of the message */
+	bool bad;		/* the message ended within a field, or is invalid */
+	/* The field. */
 	guint32 number; /* 1 to 2^29-1 */
 	GbeWireType type;
 	guint64 value;	    /* of a varint or a fixed number (int64 as two's complement); else 0 */
 	const guint8 *data; /* of GBE_WIRE_BYTES, in the message's memory; else NULL */
 	gsize size;
-} GbeField;
+} GbeProtobuf;
 
-typedef enum {
-	GBE_FIELD_NEXT,
-	GBE_FIELD_END, /* the message ended at the end of a field */
-	/* the message ended within a field, or is invalid; later calls return this again */
-	GBE_FIELD_BAD,
-} GbeFieldResult;
-
-static inline void
-gbe_protobuf_init(GbeProtobuf *pb, const void *data, gsize size)
+static inline GbeProtobuf
+gbe_protobuf_begin(const void *data, gsize size)
 {
-	pb->at = data;
-	pb->end = size > 0 ? pb->at + size : pb->at;
+	return (GbeProtobuf){.at = data, .end = size > 0 ? (const guint8 *)data + size : data};
 }
 
-/* @ret_field is set with GBE_FIELD_NEXT only. */
-GbeFieldResult gbe_protobuf_next(GbeProtobuf *pb, GbeField *ret_field);
+/* Reads the next field. False: the message has ended, or ->bad is set; the field stays. Later calls return the same. */
+bool gbe_protobuf_next(GbeProtobuf *pb);
 /* Reads one number at *at, of at most ten bytes and 64 bits, and moves *at behind it. On false both stay as they
  * are. */
 bool gbe_protobuf_varint(const guint8 **at, const guint8 *end, guint64 *ret_value);
 
-/* Has the field this number and type? gbe_field_open() reads its bytes as a message. */
+/* Has the field this number and type? */
 static inline bool
-gbe_field_is(const GbeField *field, guint32 number, GbeWireType type)
+gbe_protobuf_is(const GbeProtobuf *pb, guint32 number, GbeWireType type)
 {
-	return field->number == number && field->type == type;
+	return pb->number == number && pb->type == type;
 }
 
-static inline void
-gbe_field_open(const GbeField *field, GbeProtobuf *ret_message)
+/* The field's bytes as a message. */
+static inline GbeProtobuf
+gbe_protobuf_inner(const GbeProtobuf *pb)
 {
-	gbe_protobuf_init(ret_message, field->data, field->size);
+	return gbe_protobuf_begin(pb->data, pb->size);
 }
+
+/* Reads a whole message of which the numbers 1 to @count and, unless @bytes is NULL, the bytes with the number @bytes_at
+ * are wanted. 0, or NULL in @ret_bytes->data, is missing. Unknown fields are skipped, as in etcd's reader. False: the
+ * message is invalid, or a wanted field is of another type. */
+bool gbe_protobuf_numbers(const void *data, gsize size, guint64 *ret_numbers, guint count,
+			  guint bytes_at, GbeProtobuf *ret_bytes);
 
 void gbe_protobuf_put_varint(GByteArray *to, guint32 number, guint64 value);
 void gbe_protobuf_put_bytes(GByteArray *to, guint32 number, const void *data, gsize size);

@@ -25,12 +25,6 @@ gbe_look_begin(guint seconds)
 	};
 }
 
-void
-gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity, GbeLook *look)
-{
-	*window = (GbeWindow){.fd = fd, .what = what, .capacity = capacity, .look = look};
-}
-
 /* Accounts for the @got bytes that were read to @bytes in the window. */
 static bool
 spend_bytes(const GbeWindow *window, const guint8 *bytes, gsize got, GError **error)

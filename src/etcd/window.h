@@ -42,7 +42,12 @@ typedef struct {
 } GbeWindow;
 
 /* Allocates nothing yet. */
-void gbe_window_init(GbeWindow *window, int fd, const char *what, gsize capacity, GbeLook *look);
+static inline GbeWindow
+gbe_window_begin(int fd, const char *what, gsize capacity, GbeLook *look)
+{
+	return (GbeWindow){.fd = fd, .what = what, .capacity = capacity, .look = look};
+}
+
 void gbe_window_clear(GbeWindow *window);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWindow, gbe_window_clear)
 /* Only for gbe_window_at(). */

@@ -11,7 +11,7 @@
 
 #include "base/fault.h"
 #include "fs/probe.h"
-#include "fs/subvolume.h"
+#include "fs/tree.h"
 #include "fs/write.h"
 
 #define PROBE_A GBE_TMP_PREFIX "rename-a"
@@ -82,59 +82,50 @@ gbe_rename_unprotected(int from_dir, const char *from, int to_dir, const char *t
 	return renameat2(from_dir, from, to_dir, to, flags) == 0 ? 0 : errno;
 }
 
+/* @what failed. @elsewhere: one more cause of EXDEV. @wanted: the ability that the file system may lack. */
+static bool
+throw_rename(GError **error, int errsv, const char *what, const char *elsewhere, const char *wanted)
+{
+	switch (errsv) {
+	case EXDEV:
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
+				 "%s: they are on different file systems, mounts or subvolumes%s",
+				 what, elsewhere);
+	case EINVAL:
+	case ENOSYS:
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED, "%s: the file system cannot %s",
+				 what, wanted);
+	default:
+		return gbe_throw_errno(error, errsv, "%s", what);
+	}
+}
+
 bool
 gbe_exchange_at(int dir_a, const char *a, int dir_b, const char *b, GError **error)
 {
 	int errsv = gbe_rename_unprotected(dir_a, a, dir_b, b, RENAME_EXCHANGE);
+	g_autofree char *what = g_strdup_printf("%s and %s cannot change places", a, b);
 
-	switch (errsv) {
-	case 0:
+	if (errsv == 0)
 		return !GBE_FAULT("exchange-exchanged", error);
-	case EBUSY:
-		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
-				 "%s and %s cannot change places: one of them is a mount point", a,
-				 b);
-	case EXDEV:
-		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
-				 "%s and %s cannot change places: they are on different file "
-				 "systems, mounts or subvolumes, or in a lower layer of an overlay",
-				 a, b);
-	case EINVAL:
-	case ENOSYS:
-		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
-				 "%s and %s cannot change places: the file system cannot exchange "
-				 "names",
-				 a, b);
-	default:
-		return gbe_throw_errno(error, errsv, "%s and %s cannot change places", a, b);
-	}
+	if (errsv == EBUSY)
+		return gbe_throw(error, GBE_ERROR_UNSUPPORTED, "%s: one of them is a mount point",
+				 what);
+	return throw_rename(error, errsv, what, ", or in a lower layer of an overlay",
+			    "exchange names");
 }
 
 bool
 gbe_rename_new_at(int from_dir, const char *from, int to_dir, const char *to, GError **error)
 {
 	int errsv = gbe_rename_unprotected(from_dir, from, to_dir, to, RENAME_NOREPLACE);
+	g_autofree char *what = g_strdup_printf("cannot rename %s to %s", from, to);
 
-	switch (errsv) {
-	case 0:
+	if (errsv == 0)
 		return !GBE_FAULT("exchange-renamed", error);
-	case EEXIST:
-		return gbe_throw(error, GBE_ERROR_BUSY, "cannot rename %s to %s: that is there",
-				 from, to);
-	case EXDEV:
-		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
-				 "cannot rename %s to %s: they are on different file systems, "
-				 "mounts or subvolumes",
-				 from, to);
-	case EINVAL:
-	case ENOSYS:
-		return gbe_throw(error, GBE_ERROR_UNSUPPORTED,
-				 "cannot rename %s to %s: the file system cannot rename without "
-				 "replacing",
-				 from, to);
-	default:
-		return gbe_throw_errno(error, errsv, "cannot rename %s to %s", from, to);
-	}
+	if (errsv == EEXIST)
+		return gbe_throw(error, GBE_ERROR_BUSY, "%s: that is there", what);
+	return throw_rename(error, errsv, what, "", "rename without replacing");
 }
 
 void

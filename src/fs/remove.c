@@ -4,7 +4,7 @@
  * directories are first moved up to the top and emptied there, so that stack, descriptors and memory do not grow
  * with the tree, and each name is read once.
  */
-#include "fs/remove.h"
+#include "fs/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,6 @@
 #include "fs/exchange.h"
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "fs/subvolume.h"
 
 /* How often new entries may appear in an emptied directory before the removal fails. */
 #define MAX_AGAIN 16

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "fs/subvolume.h"
+#include "fs/tree.h"
 
 #include <errno.h>
 #include <sys/stat.h>

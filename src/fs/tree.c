@@ -54,11 +54,8 @@ walk_clear(Walk *walk)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Walk, walk_clear)
 
-static bool throw_unsafe(GError **error, const char *path, const char *format, ...)
-    G_GNUC_PRINTF(3, 4);
-
-static bool
-throw_unsafe(GError **error, const char *path, const char *format, ...)
+static bool G_GNUC_PRINTF(3, 4)
+    throw_unsafe(GError **error, const char *path, const char *format, ...)
 {
 	g_autofree char *text = gbe_path_to_text(*path != '\0' ? path : TOP);
 	g_autofree char *why = GBE_VFORMAT(format);
@@ -215,8 +212,8 @@ walk_entry(Walk *walk, GbeTreeVisit visit, gpointer data, GError **error)
 }
 
 bool
-gbe_tree_walk_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
-		     GbeTreeVisit visit, gpointer data, GError **error)
+gbe_tree_walk(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
+	      GbeTreeVisit visit, gpointer data, GError **error)
 {
 	const GbeTreeLimits every_tree = {.entries = GBE_TREE_MAX_ENTRIES};
 	g_auto(Walk) walk = {
@@ -239,13 +236,6 @@ gbe_tree_walk_within(int dir_fd, const char *const *exclude, const GbeTreeLimits
 			return false;
 	}
 	return true;
-}
-
-bool
-gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpointer data,
-	      GError **error)
-{
-	return gbe_tree_walk_within(dir_fd, exclude, NULL, visit, data, error);
 }
 
 GbeTreeLimits
@@ -337,23 +327,17 @@ scan_visit(const char *path, int dir_fd, const char *name, const struct stat *st
 }
 
 bool
-gbe_tree_scan_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
-		     GbeTreeInfo *ret_info, GError **error)
+gbe_tree_scan(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
+	      GbeTreeInfo *ret_info, GError **error)
 {
 	g_auto(Scan) scan = {
 	    .info.left_out = g_ptr_array_new_with_free_func(g_free),
 	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL),
 	};
 
-	if (!gbe_tree_walk_within(dir_fd, exclude, limits, scan_visit, &scan, error))
+	if (!gbe_tree_walk(dir_fd, exclude, limits, scan_visit, &scan, error))
 		return false;
 	*ret_info = scan.info;
 	scan.info = (GbeTreeInfo){0};
 	return true;
-}
-
-bool
-gbe_tree_scan(int dir_fd, const char *const *exclude, GbeTreeInfo *ret_info, GError **error)
-{
-	return gbe_tree_scan_within(dir_fd, exclude, NULL, ret_info, error);
 }

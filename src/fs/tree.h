@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Scans and walks a directory tree that may be copied. A scan reads only names and inodes. Before the first byte is
- * copied it refuses, and names: FIFOs, devices, nested btrfs subvolumes, mount points, a symlink as the root, more
- * than GBE_TREE_MAX_ENTRIES entries, more than GBE_TREE_MAX_DEPTH levels. Sockets are counted as left out.
+ * Directory trees: scans, walks and removes them. A tree may be a btrfs subvolume. Implemented in tree.c, remove.c and
+ * subvolume.c.
  */
 #pragma once
 
@@ -10,6 +9,12 @@
 #include "base/error.h"
 
 #include <sys/stat.h>
+
+/* ---- a tree that may be copied: tree.c ---- */
+
+/* A scan reads only names and inodes. Before the first byte is copied it refuses, and names: FIFOs, devices, nested
+ * btrfs subvolumes, mount points, a symlink as the root, more than GBE_TREE_MAX_ENTRIES entries, more than
+ * GBE_TREE_MAX_DEPTH levels. Sockets are counted as left out. */
 
 /* A data directory of etcd has some ten names. Copying a hundred thousand takes half a minute. */
 #define GBE_TREE_MAX_ENTRIES 100000
@@ -45,16 +50,12 @@ typedef struct {
 /* The limits of a look that begins now. */
 GbeTreeLimits gbe_tree_look_limits(void);
 
-/* @exclude: NULL, or NULL-terminated names at the top of the tree that are not part of it. */
-bool gbe_tree_scan(int dir_fd, const char *const *exclude, GbeTreeInfo *ret_info,
-		   GError **error) GBE_CHECKED;
-bool gbe_tree_scan_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
-			  GbeTreeInfo *ret_info, GError **error) GBE_CHECKED;
-bool gbe_tree_walk(int dir_fd, const char *const *exclude, GbeTreeVisit visit, gpointer data,
-		   GError **error) GBE_CHECKED;
-/* The same for a caller who treats a tree that exceeds @limits as "unknown". */
-bool gbe_tree_walk_within(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
-			  GbeTreeVisit visit, gpointer data, GError **error) GBE_CHECKED;
+/* @exclude: NULL, or NULL-terminated names at the top of the tree that are not part of it. @limits: NULL, or those of a
+ * caller who treats a tree that exceeds them as "unknown". */
+bool gbe_tree_scan(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
+		   GbeTreeInfo *ret_info, GError **error) GBE_CHECKED;
+bool gbe_tree_walk(int dir_fd, const char *const *exclude, const GbeTreeLimits *limits,
+		   GbeTreeVisit visit, gpointer data, GError **error) GBE_CHECKED;
 
 /* Identifies an inode, for hard links. */
 typedef struct {
@@ -67,3 +68,31 @@ gboolean gbe_inode_equal(gconstpointer a, gconstpointer b);
 /* @set, of GbeInode, owns its entries. False: the inode of @st was in the set already, so this is another name of
  * the file. A file with only one name is not added. */
 bool gbe_inode_set_add(GHashTable *set, const struct stat *st);
+
+/* ---- removing: remove.c ---- */
+
+/* Removes a tree relative to an fd, within one file system, never across a mount point or through a symlink. The
+ * immutable flag is cleared, and btrfs subvolumes, also read-only ones, are deleted. A missing name is no error. A
+ * removal is not durable: a power cut leaves any part of the tree, so a caller for whom that matters first renames it
+ * to ".partial-". */
+bool gbe_remove_tree_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
+/* For a tree with a name that is swept and an owner who may have made a million entries. Removes for at most
+ * *patience microseconds and subtracts the time used; the rest of the tree stays under the same name. NULL: removes
+ * all. */
+bool gbe_remove_tree_within_at(int dir_fd, const char *name, gint64 *patience,
+			       GError **error) GBE_CHECKED;
+
+/* ---- btrfs subvolumes: subvolume.c ---- */
+
+/* Through libbtrfsutil if the program was built with it (HAVE_BTRFSUTIL). Without it, each function is
+ * GBE_ERROR_UNSUPPORTED and trees are cloned file by file. Making a snapshot commits: the snapshot is on the disk, with
+ * all that was written to the source before. A rename and a deletion are durable once the parent directory is synced. */
+
+/* Makes an empty subvolume of mode 0700. Does not commit. EXDEV and others become GBE_ERROR_UNSUPPORTED as below. */
+bool gbe_subvolume_create_at(int dst_parent, const char *dst, GError **error) GBE_CHECKED;
+/* @src_fd: the subvolume. EXDEV, EINVAL, EOPNOTSUPP and ENOTTY become GBE_ERROR_UNSUPPORTED. */
+bool gbe_subvolume_snapshot_at(int src_fd, int dst_parent, const char *dst, bool read_only,
+			       GError **error) GBE_CHECKED;
+bool gbe_subvolume_set_read_only(int subvolume_fd, bool read_only, GError **error) GBE_CHECKED;
+/* Also deletes a read-only subvolume. One that holds other subvolumes is GBE_ERROR_BUSY. */
+bool gbe_subvolume_delete_at(int parent_fd, const char *name, GError **error) GBE_CHECKED;

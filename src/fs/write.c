@@ -10,8 +10,8 @@
 #include "base/fault.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
-#include "fs/remove.h"
 #include "fs/sync.h"
+#include "fs/tree.h"
 
 #define BROKEN_MAX 9
 

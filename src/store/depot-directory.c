@@ -12,8 +12,8 @@
 #include "fs/list.h"
 #include "fs/open.h"
 #include "fs/part.h"
-#include "fs/remove.h"
 #include "fs/sync.h"
+#include "fs/tree.h"
 
 typedef struct {
 	GbeDepot depot;

@@ -18,9 +18,9 @@
 #include "fs/lock.h"
 #include "fs/open.h"
 #include "fs/part.h"
-#include "fs/remove.h"
 #include "fs/reserve.h"
 #include "fs/sync.h"
+#include "fs/tree.h"
 #include "store/queue.h"
 #include "sys/child.h"
 

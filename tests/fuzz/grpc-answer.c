@@ -31,11 +31,11 @@ LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size)
 		const guint8 *newline = memchr(bytes, '\n', (gsize)(end - bytes));
 		const guint8 *stop = newline != NULL ? newline : end;
 
-		gbe_grpc_answer_header(&answer, (const char *)bytes, (gsize)(stop - bytes));
+		gbe_grpc_answer_header((const char *)bytes, (gsize)(stop - bytes), &answer);
 		bytes = stop == end ? end : stop + 1;
 	}
 	for (bytes += bytes < end; bytes < end; bytes += MIN(piece, (gsize)(end - bytes)))
-		if (!gbe_grpc_answer_push(&answer, bytes, MIN(piece, (gsize)(end - bytes))))
+		if (!gbe_grpc_answer_push(bytes, MIN(piece, (gsize)(end - bytes)), &answer))
 			break;
 	if (answer.message->len > LIMIT)
 		abort();

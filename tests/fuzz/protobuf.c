@@ -8,22 +8,19 @@
 static void
 walk(const guint8 *bytes, gsize size, guint depth)
 {
-	GbeFieldResult result;
-	GbeProtobuf pb;
-	GbeField field;
+	GbeProtobuf pb = gbe_protobuf_begin(bytes, size);
 
-	gbe_protobuf_init(&pb, bytes, size);
-	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT) {
-		if (field.number == 0 || pb.at > pb.end)
+	while (gbe_protobuf_next(&pb)) {
+		if (pb.number == 0 || pb.at > pb.end)
 			abort();
-		if (field.type != GBE_WIRE_BYTES)
+		if (pb.type != GBE_WIRE_BYTES)
 			continue;
-		if (field.data < bytes || field.data + field.size > bytes + size)
+		if (pb.data < bytes || pb.data + pb.size > bytes + size)
 			abort();
 		if (depth > 0)
-			walk(field.data, field.size, depth - 1);
+			walk(pb.data, pb.size, depth - 1);
 	}
-	if ((result == GBE_FIELD_END) != (pb.at == pb.end))
+	if (pb.bad == (pb.at == pb.end))
 		abort();
 }
 

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 
 #include "app/device/context.h"
-#include "fs/remove.h"
+#include "fs/tree.h"
 #include "lib/unit.h"
 #include "sys/systemd/events.h"
 

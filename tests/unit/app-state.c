@@ -10,7 +10,7 @@
 #include "app/state/ledger.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
-#include "fs/remove.h"
+#include "fs/tree.h"
 #include "lib/unit.h"
 #include "sys/systemd/events.h"
 

@@ -46,7 +46,7 @@ look_at(int fd)
 		look.buckets = buckets->len;
 		for (guint i = 0; i < buckets->len; i++)
 			ck_assert(gbe_bbolt_walk(&look.db, g_ptr_array_index(buckets, i), &reached,
-						 &visitor, NULL, &error));
+						 &visitor, &error));
 		ck_assert(gbe_bbolt_check_free(&look.db, &reached, &look.free_pages, &error));
 	}
 	look.damages = look.db.damages;

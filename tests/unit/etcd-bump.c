@@ -57,7 +57,7 @@ read_sound(int fd, const char *what, Sum *ret_sum)
 		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
 
 		if (g_str_equal(bucket->name, "key"))
-			ck_assert(gbe_bbolt_walk(&bolt, bucket, NULL, &visitor, NULL, &error));
+			ck_assert(gbe_bbolt_walk(&bolt, bucket, NULL, &visitor, &error));
 	}
 	*ret_sum = sum;
 	return db;

@@ -176,7 +176,7 @@ START_TEST(maintenance)
 	expect_status(client, &status);
 	ck_assert_int_eq(status.header.revision, 6);
 	if (!gbe_client_compact(client, 4, soon(), &failure) ||
-	    !gbe_client_defragment(client, soon(), &failure) ||
+	    !gbe_client_change(client, GBE_MESSAGE_DEFRAGMENT, 0, soon(), &failure) ||
 	    !gbe_client_hash_kv(client, 0, soon(), &hash, &failure))
 		ck_abort_msg("%d: %s", (int)failure.reach, failure.why);
 	ck_assert_int_eq(hash.compact_revision, 4);

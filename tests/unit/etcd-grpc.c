@@ -43,7 +43,7 @@ messages_of(const char *bytes, gsize size, gsize piece, guint stop_at, const cha
 		gsize part = MIN(piece, size - at);
 		g_autofree guint8 *exact = g_memdup2(bytes + at, part);
 
-		ok = gbe_grpc_answer_push(&answer, exact, part);
+		ok = gbe_grpc_answer_push(exact, part, &answer);
 	}
 	ck_assert(ok == (answer.bad == NULL && !answer.stopped));
 	if (expect_bad == NULL) {
@@ -51,7 +51,7 @@ messages_of(const char *bytes, gsize size, gsize piece, guint stop_at, const cha
 	} else {
 		ck_assert_ptr_nonnull(answer.bad);
 		ck_assert_msg(strstr(answer.bad, expect_bad) != NULL, "%s", answer.bad);
-		ck_assert(!gbe_grpc_answer_push(&answer, (const guint8 *)"", 0));
+		ck_assert(!gbe_grpc_answer_push((const guint8 *)"", 0, &answer));
 	}
 	if (stop_at == 0 && ok && !gbe_grpc_answer_is_complete(&answer))
 		(void)g_string_append(seen.seen, "...");
@@ -126,7 +126,7 @@ START_TEST(headers)
 		g_autofree char *exact = g_memdup2(cases[i].line, size);
 
 		gbe_grpc_answer_init(&answer, 16, take, NULL);
-		gbe_grpc_answer_header(&answer, exact, size);
+		gbe_grpc_answer_header(exact, size, &answer);
 		ck_assert_msg(answer.status == cases[i].status, "%s: %d", cases[i].line,
 			      answer.status);
 		ck_assert_msg(g_strcmp0(answer.status_message, cases[i].message) == 0, "%s: %s",

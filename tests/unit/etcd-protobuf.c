@@ -6,18 +6,19 @@
 #include <string.h>
 
 /* The copy ends where its memory does, so that a sanitizer sees a read beyond it. */
-static GbeFieldResult
-next_of(const void *bytes, gsize size, GbeField *field, gsize *ret_used)
+static bool
+next_of(const void *bytes, gsize size, GbeProtobuf *field, gsize *ret_used)
 {
 	guint8 *exact = g_malloc(size);
-	GbeProtobuf pb;
-	GbeFieldResult result;
+	guint32 before = field->number;
+	bool result;
 
 	if (size > 0)
 		memcpy(exact, bytes, size);
-	gbe_protobuf_init(&pb, exact, size);
-	result = gbe_protobuf_next(&pb, field);
-	*ret_used = (gsize)(pb.at - exact);
+	*field = gbe_protobuf_begin(exact, size);
+	field->number = before;
+	result = gbe_protobuf_next(field);
+	*ret_used = (gsize)(field->at - exact);
 	/* Only told apart from NULL by those who use this. */
 	g_free(exact);
 	return result;
@@ -91,11 +92,10 @@ START_TEST(fields)
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		GbeField field = {0};
+		GbeProtobuf field = {0};
 		gsize used;
 
-		ck_assert_int_eq(next_of(cases[i].bytes, cases[i].size, &field, &used),
-				 GBE_FIELD_NEXT);
+		ck_assert(next_of(cases[i].bytes, cases[i].size, &field, &used));
 		ck_assert_uint_eq(used, cases[i].size);
 		ck_assert_uint_eq(field.number, cases[i].number);
 		ck_assert_int_eq((int)field.type, (int)cases[i].type);
@@ -104,8 +104,8 @@ START_TEST(fields)
 		/* One byte less is never enough. */
 		for (gsize size = 1; size < cases[i].size; size++) {
 			field.number = 99;
-			ck_assert_int_eq(next_of(cases[i].bytes, size, &field, &used),
-					 GBE_FIELD_BAD);
+			ck_assert(!next_of(cases[i].bytes, size, &field, &used));
+			ck_assert(field.bad);
 			ck_assert_uint_eq(used, 0);
 			ck_assert_uint_eq(field.number, 99);
 		}
@@ -129,13 +129,14 @@ START_TEST(garbage)
 	    {"\x12\xff\xff\xff\xff\x0f", 6},			  /* 4 GiB of bytes */
 	    {"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11}, /* 2^64-1 bytes */
 	};
-	GbeField field;
+	GbeProtobuf field = {0};
 	gsize used;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(bad); i++)
-		ck_assert_msg(next_of(bad[i].bytes, bad[i].size, &field, &used) == GBE_FIELD_BAD,
+		ck_assert_msg(!next_of(bad[i].bytes, bad[i].size, &field, &used) && field.bad,
 			      "case %zu", i);
-	ck_assert_int_eq(next_of("", 0, &field, &used), GBE_FIELD_END);
+	ck_assert(!next_of("", 0, &field, &used));
+	ck_assert(!field.bad);
 }
 END_TEST
 
@@ -144,34 +145,32 @@ START_TEST(written_is_read)
 {
 	static const guint64 values[] = {0, 1, 127, 128, 16383, 16384, G_MAXUINT32, G_MAXUINT64};
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
-	GbeProtobuf pb;
-	GbeProtobuf inner;
-	GbeField field;
+	GbeProtobuf pb, inner;
 
 	for (guint i = 0; i < G_N_ELEMENTS(values); i++)
 		gbe_protobuf_put_varint(bytes, i + 1, values[i]);
 	gbe_protobuf_put_string(bytes, 100, "etcd");
 	gbe_protobuf_put_bytes(bytes, (1 << 29) - 1, "\x08\x01", 2);
-	gbe_protobuf_init(&pb, bytes->data, bytes->len);
+	pb = gbe_protobuf_begin(bytes->data, bytes->len);
 	for (guint i = 0; i < G_N_ELEMENTS(values); i++) {
-		ck_assert_int_eq(gbe_protobuf_next(&pb, &field), GBE_FIELD_NEXT);
-		ck_assert(gbe_field_is(&field, i + 1, GBE_WIRE_VARINT));
-		ck_assert_uint_eq(field.value, values[i]);
-		ck_assert_ptr_null(field.data);
+		ck_assert(gbe_protobuf_next(&pb));
+		ck_assert(gbe_protobuf_is(&pb, i + 1, GBE_WIRE_VARINT));
+		ck_assert_uint_eq(pb.value, values[i]);
+		ck_assert_ptr_null(pb.data);
 	}
-	ck_assert_int_eq(gbe_protobuf_next(&pb, &field), GBE_FIELD_NEXT);
-	ck_assert(gbe_field_is(&field, 100, GBE_WIRE_BYTES));
-	ck_assert_mem_eq(field.data, "etcd", 4);
-	ck_assert_int_eq(gbe_protobuf_next(&pb, &field), GBE_FIELD_NEXT);
-	gbe_field_open(&field, &inner);
-	ck_assert_int_eq(gbe_protobuf_next(&inner, &field), GBE_FIELD_NEXT);
-	ck_assert(gbe_field_is(&field, 1, GBE_WIRE_VARINT));
-	ck_assert_int_eq(gbe_protobuf_next(&inner, &field), GBE_FIELD_END);
-	ck_assert_int_eq(gbe_protobuf_next(&pb, &field), GBE_FIELD_END);
-	ck_assert_int_eq(gbe_protobuf_next(&pb, &field), GBE_FIELD_END);
-	gbe_protobuf_init(&pb, "\x00\x08\x01", 3);
-	ck_assert_int_eq(gbe_protobuf_next(&pb, &field), GBE_FIELD_BAD);
-	ck_assert_int_eq(gbe_protobuf_next(&pb, &field), GBE_FIELD_BAD);
+	ck_assert(gbe_protobuf_next(&pb));
+	ck_assert(gbe_protobuf_is(&pb, 100, GBE_WIRE_BYTES));
+	ck_assert_mem_eq(pb.data, "etcd", 4);
+	ck_assert(gbe_protobuf_next(&pb));
+	inner = gbe_protobuf_inner(&pb);
+	ck_assert(gbe_protobuf_next(&inner));
+	ck_assert(gbe_protobuf_is(&inner, 1, GBE_WIRE_VARINT));
+	ck_assert(!gbe_protobuf_next(&inner) && !inner.bad);
+	ck_assert(!gbe_protobuf_next(&pb) && !pb.bad);
+	ck_assert(!gbe_protobuf_next(&pb) && !pb.bad);
+	pb = gbe_protobuf_begin("\x00\x08\x01", 3);
+	ck_assert(!gbe_protobuf_next(&pb) && pb.bad);
+	ck_assert(!gbe_protobuf_next(&pb) && pb.bad);
 }
 END_TEST
 

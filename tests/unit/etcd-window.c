@@ -31,10 +31,9 @@ new_file(guint64 data, guint8 byte, guint64 size)
 static bool
 read_through(int fd, guint64 size, GbeLook *look, GError **error)
 {
-	GbeWindow window;
+	GbeWindow window = gbe_window_begin(fd, "the file", PIECE, look);
 	bool good = true;
 
-	gbe_window_init(&window, fd, "the file", PIECE, look);
 	for (guint64 at = 0; good && at < size; at += PIECE) {
 		const guint8 *bytes = NULL;
 		gsize got = 0;

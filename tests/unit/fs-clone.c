@@ -2,8 +2,7 @@
 #include "fs/copy/clone.h"
 #include "unit/fs-place.h"
 
-#include "fs/remove.h"
-#include "fs/subvolume.h"
+#include "fs/tree.h"
 
 #include <sys/syscall.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "fs/remove.h"
+#include "fs/tree.h"
 #include "unit/fs-place.h"
 
 #include "base/alive.h"

@@ -41,7 +41,7 @@ START_TEST(a_walk_goes_in_order)
 	g_autoptr(GString) seen = g_string_new(NULL);
 
 	make_some();
-	assert_ok(gbe_tree_walk(place, NULL, note, seen, &error), error);
+	assert_ok(gbe_tree_walk(place, NULL, NULL, note, seen, &error), error);
 	ck_assert_str_eq(seen->str, "B\na\na/fifo\na/z\na/z/1\na.\naa\nlink\n\xc3\xa4\n");
 }
 END_TEST
@@ -54,7 +54,7 @@ START_TEST(excluded_names_are_at_the_top)
 
 	make_some();
 	put("aa/a", "not at the top");
-	assert_ok(gbe_tree_walk(place, exclude, note, seen, &error), error);
+	assert_ok(gbe_tree_walk(place, exclude, NULL, note, seen, &error), error);
 	ck_assert_str_eq(seen->str, "B\na.\naa\naa/a\nlink\n\xc3\xa4\n");
 }
 END_TEST
@@ -75,8 +75,8 @@ START_TEST(a_visit_can_stop)
 	guint calls = 0;
 
 	make_some();
-	assert_fails(gbe_tree_walk(place, NULL, stop_at_aa, &calls, &error), error, GBE_ERROR_BUSY,
-		     "enough");
+	assert_fails(gbe_tree_walk(place, NULL, NULL, stop_at_aa, &calls, &error), error,
+		     GBE_ERROR_BUSY, "enough");
 	ck_assert_uint_eq(calls, 7);
 }
 END_TEST
@@ -93,7 +93,7 @@ START_TEST(a_scan_counts)
 	put_allocated("full", MIB);
 	ck_assert_int_eq(symlinkat("hole", place, "link"), 0);
 	put_socket("dir/a\ns");
-	assert_ok(gbe_tree_scan(place, NULL, &info, &error), error);
+	assert_ok(gbe_tree_scan(place, NULL, NULL, &info, &error), error);
 	ck_assert_uint_eq(info.files, 3);
 	ck_assert_uint_eq(info.directories, 1);
 	ck_assert_uint_eq(info.bytes, 11 * MIB + 5);
@@ -114,7 +114,7 @@ START_TEST(only_100_sockets_are_named)
 
 		put_socket(name);
 	}
-	assert_ok(gbe_tree_scan(place, NULL, &info, &error), error);
+	assert_ok(gbe_tree_scan(place, NULL, NULL, &info, &error), error);
 	ck_assert_uint_eq(info.left_out->len, 100);
 }
 END_TEST
@@ -125,8 +125,8 @@ check_refused(const char *text)
 	g_autoptr(GError) error = NULL;
 	GbeTreeInfo info = {.files = 77};
 
-	assert_fails(gbe_tree_scan(place, NULL, &info, &error), error, GBE_ERROR_UNSAFE_SOURCE,
-		     text);
+	assert_fails(gbe_tree_scan(place, NULL, NULL, &info, &error), error,
+		     GBE_ERROR_UNSAFE_SOURCE, text);
 	ck_assert_uint_eq(info.files, 77);
 }
 
@@ -176,7 +176,7 @@ START_TEST(there_is_a_last_level)
 	}
 	g_string_append(path, "/file");
 	put(path->str, "x");
-	assert_ok(gbe_tree_scan(place, NULL, &info, &error), error);
+	assert_ok(gbe_tree_scan(place, NULL, NULL, &info, &error), error);
 	ck_assert_uint_eq(info.directories, GBE_TREE_MAX_DEPTH - 1);
 	ck_assert_uint_eq(info.files, 1);
 	g_string_truncate(path, path->len - strlen("file"));
@@ -235,13 +235,13 @@ START_TEST(a_walk_has_a_price)
 		put(name, "x");
 	}
 	limits.entries = 101;
-	assert_ok(gbe_tree_walk_within(place, NULL, &limits, ignore, NULL, &error), error);
+	assert_ok(gbe_tree_walk(place, NULL, &limits, ignore, NULL, &error), error);
 	limits.entries = 100;
-	assert_fails(gbe_tree_walk_within(place, NULL, &limits, ignore, NULL, &error), error,
+	assert_fails(gbe_tree_walk(place, NULL, &limits, ignore, NULL, &error), error,
 		     GBE_ERROR_UNSAFE_SOURCE, "dir makes more than the 100 entries");
 	limits.entries = 101;
 	limits.deadline = g_get_monotonic_time() + G_USEC_PER_SEC / 5;
-	assert_fails(gbe_tree_walk_within(place, NULL, &limits, ignore, &wait, &error), error,
+	assert_fails(gbe_tree_walk(place, NULL, &limits, ignore, &wait, &error), error,
 		     GBE_ERROR_UNSAFE_SOURCE, "the time for listing the tree was up");
 }
 END_TEST

@@ -12,8 +12,8 @@
 #include "fs/exchange.h"
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "fs/remove.h"
 #include "fs/sync.h"
+#include "fs/tree.h"
 #include "fs/write.h"
 
 #include <errno.h>
@@ -144,8 +144,8 @@ write_manifest(Backup *b, GError **error)
 			return false;
 		b->timing.look_usec += g_get_monotonic_time() - begin;
 	}
-	if (!gbe_compare_record(b->data_fd, gbe_data_exclude, b->options->digests, b->manifest,
-				error))
+	if (!gbe_compare_record(b->data_fd, gbe_data_exclude, b->options->digests, NULL,
+				b->manifest, error))
 		return gbe_prefix(error, "backup %s", b->manifest->name);
 	g_free(b->manifest->written_by);
 	b->manifest->written_by = g_strdup(GBE_VERSION);

@@ -12,8 +12,8 @@
 #include "fs/copy/compare.h"
 #include "fs/exchange.h"
 #include "fs/open.h"
-#include "fs/remove.h"
 #include "fs/sync.h"
+#include "fs/tree.h"
 #include "fs/write.h"
 
 void
@@ -87,7 +87,7 @@ gbe_partial_describe(const GbeApp *app, const GbePartial *partial, int data_fd,
 	g_autofree char *text = NULL;
 
 	if (!gbe_member_fingerprint(data_fd, member_path, wal_fd, &manifest->fingerprint, error) ||
-	    !gbe_compare_record(data_fd, gbe_data_exclude, true, manifest, error))
+	    !gbe_compare_record(data_fd, gbe_data_exclude, true, NULL, manifest, error))
 		return false;
 	text = gbe_manifest_print_signed(manifest, partial->store->keys);
 	return gbe_write_file_at(partial->fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,

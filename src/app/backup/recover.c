@@ -14,8 +14,8 @@
 #include "fs/open.h"
 #include "fs/own-dir.h"
 #include "fs/probe.h"
-#include "fs/remove.h"
 #include "fs/sync.h"
+#include "fs/tree.h"
 #include "fs/write.h"
 #include "sys/systemd/events.h"
 
@@ -105,7 +105,7 @@ list_displaced(int tree_fd, GbeStore *store, int entry_fd, const GbeManifest *ma
 		g_debug("%s", error->message);
 		g_clear_error(&error);
 	}
-	if (!gbe_compare_record_within(tree_fd, gbe_data_exclude, false, &limits, listed, &error)) {
+	if (!gbe_compare_record(tree_fd, gbe_data_exclude, false, &limits, listed, &error)) {
 		g_debug("%s", error->message);
 		return;
 	}

@@ -21,6 +21,6 @@ typedef bool (*GbeRetentionAsk)(gpointer data, const GbeRemoval *next,
 /* Runs retention now. @ask NULL: each. @error NULL: a backup that cannot be removed is noted, and the others go. */
 bool gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpointer data,
 		       GError **error);
-/* Removes one backup, whatever retention says. @backup is freed where it is removed. @patience as in fs/remove.h. */
+/* Removes one backup, whatever retention says. @backup is freed where it is removed. @patience as in fs/tree.h. */
 bool gbe_retention_remove(GbeApp *app, GbeObserved *observed, const GbeManifest *backup,
 			  const char *reason, gint64 *patience, GError **error) GBE_CHECKED;

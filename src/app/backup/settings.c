@@ -7,8 +7,8 @@
 #include "core/json/parse.h"
 #include "fs/exchange.h"
 #include "fs/list.h"
-#include "fs/remove.h"
 #include "fs/sync.h"
+#include "fs/tree.h"
 
 #include <fcntl.h>
 #include <string.h>

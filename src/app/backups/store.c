@@ -10,9 +10,9 @@
 #include "fs/open.h"
 #include "fs/own-dir.h"
 #include "fs/probe.h"
-#include "fs/remove.h"
 #include "fs/reserve.h"
 #include "fs/sync.h"
+#include "fs/tree.h"
 #include "fs/write.h"
 #include "sys/systemd/events.h"
 

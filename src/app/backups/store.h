@@ -69,7 +69,7 @@ bool gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest,
 			      GError **error) GBE_CHECKED;
 /* Renames the entry to ".partial-<name>", syncs, removes it: after a power cut the entry is whole or swept. When
  * the sync fails, the entry stays. GBE_ERROR_PARTIAL: it was renamed, and what is left of it is swept later.
- * @patience as in fs/remove.h: what is left when it ends is swept later. */
+ * @patience as in fs/tree.h: what is left when it ends is swept later. */
 bool gbe_store_remove(GbeStore *store, const char *name, gint64 *patience,
 		      GError **error) GBE_CHECKED;
 /* Removes partial entries; finishes or removes pending ones; notes what cannot be. False: the store cannot be listed. */

@@ -20,8 +20,8 @@
 #include "fs/list.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"
-#include "fs/remove.h"
 #include "fs/sync.h"
+#include "fs/tree.h"
 #include "fs/write.h"
 
 #define DIRECTORY "certs"
@@ -173,7 +173,7 @@ copy_directory(GbeApp *app, const char *path, int to_fd, guint index, GError **e
 		       gbe_prefix(error, "archive %s", path);
 	ok = gbe_open_parent_in_root(app->root_fd, path, &parent_fd, &name, error) &&
 	     gbe_open_dir_at(parent_fd, name, &from_fd, error) &&
-	     gbe_tree_scan(from_fd, NULL, &info, error);
+	     gbe_tree_scan(from_fd, NULL, NULL, &info, error);
 	if (ok && (info.files > GBE_CERTS_MAX || info.bytes > BYTES_MAX))
 		ok = gbe_throw(error, GBE_ERROR_REFUSED,
 			       "%s has %" G_GUINT64_FORMAT " files of %" G_GUINT64_FORMAT
@@ -341,7 +341,7 @@ walk_live(GbeApp *app, char *const *directories, Files *files, GError **error)
 		files->directory = directories[i];
 		if (!open_live(app, directories[i], &fd, error))
 			return false;
-		if (fd >= 0 && (!gbe_tree_walk(fd, NULL, visit_file, files, error) ||
+		if (fd >= 0 && (!gbe_tree_walk(fd, NULL, NULL, visit_file, files, error) ||
 				(files->remove && !gbe_sync_fs(fd, directories[i], error))))
 			return gbe_prefix(error, "%s", directories[i]);
 	}
@@ -487,7 +487,7 @@ put_back_directory(GbeApp *app, const GbeCertsArchive *archive, guint index, GEr
 	}
 	files.archive_fd = archive_fd;
 	files.live_fd = live_fd;
-	return gbe_tree_walk(archive_fd, NULL, put_back_visit, &files, error) &&
+	return gbe_tree_walk(archive_fd, NULL, NULL, put_back_visit, &files, error) &&
 	       gbe_sync_fs(live_fd, path, error);
 }
 
@@ -512,7 +512,7 @@ gbe_certs_archive_find(const GbeCertsArchive *archive, GPtrArray *paths, GError 
 		g_autoptr(GError) local = NULL;
 
 		if (gbe_open_dir_at(archive->fd, name, &fd, &local)
-			? !gbe_tree_walk(fd, NULL, visit_file, &files, error)
+			? !gbe_tree_walk(fd, NULL, NULL, visit_file, &files, error)
 			: !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND) &&
 			      gbe_throw(error, GBE_ERROR_FAILED, "%s", local->message))
 			return false;

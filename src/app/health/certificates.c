@@ -386,7 +386,7 @@ look_below(GbeApp *app, const char *directory, GbeCerts *certs)
 	g_autoptr(GError) local = NULL;
 
 	if ((!gbe_open_in_root(app->root_fd, directory, O_RDONLY | O_DIRECTORY, &dir_fd, &local) ||
-	     !gbe_tree_walk(dir_fd, NULL, visit, &walk, &local)) &&
+	     !gbe_tree_walk(dir_fd, NULL, NULL, visit, &walk, &local)) &&
 	    !certs->truncated)
 		add_unread(certs, directory, local->message);
 }

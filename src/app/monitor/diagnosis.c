@@ -319,7 +319,7 @@ add_files(GbeDiagnosis *diagnosis, const GbeData *data)
 	if (data->fd >= 0 && data->member_path != NULL) {
 		path = g_build_filename("/", data->member_path, "member", NULL);
 		if (gbe_open_in_root(data->fd, path, O_RDONLY | O_DIRECTORY, &fd, &error) &&
-		    gbe_tree_walk(fd, NULL, add_file, &files, &error) && files.left_out > 0)
+		    gbe_tree_walk(fd, NULL, NULL, add_file, &files, &error) && files.left_out > 0)
 			why = g_strdup_printf("%u more are left out", files.left_out);
 	}
 	gbe_diagnosis_add(diagnosis, "files", of_array(files.files),

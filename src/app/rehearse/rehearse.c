@@ -18,8 +18,8 @@
 #include "fs/copy/extents.h"
 #include "fs/exchange.h"
 #include "fs/probe.h"
-#include "fs/remove.h"
 #include "fs/reserve.h"
+#include "fs/tree.h"
 #include "sys/deployment/booted.h"
 #include "sys/systemd/events.h"
 

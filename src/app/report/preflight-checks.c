@@ -189,7 +189,7 @@ gbe_preflight_check_data(const GbeObserved *observed, GPtrArray *findings)
 		return false;
 	}
 	if (!gbe_data_check_whole(observed->data, &error) ||
-	    !gbe_tree_scan(observed->data->fd, gbe_data_exclude, &info, &error)) {
+	    !gbe_tree_scan(observed->data->fd, gbe_data_exclude, NULL, &info, &error)) {
 		gbe_preflight_add(findings, "data", GBE_PREFLIGHT_BAD, "%s cannot be backed up: %s",
 				  observed->data->path, error->message);
 		return false;

@@ -304,7 +304,7 @@ data_size(const GbeObserved *observed)
 
 	if (observed->data == NULL || observed->data->fd < 0)
 		return -1;
-	if (!gbe_tree_scan_within(observed->data->fd, gbe_data_exclude, &limits, &info, NULL))
+	if (!gbe_tree_scan(observed->data->fd, gbe_data_exclude, &limits, &info, NULL))
 		return -1;
 	return (gint64)info.bytes;
 }

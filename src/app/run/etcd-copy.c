@@ -12,7 +12,7 @@
 #include "etcd/layout.h"
 #include "fs/copy/clone.h"
 #include "fs/open.h"
-#include "fs/remove.h"
+#include "fs/tree.h"
 
 #define WORK "etcd"
 #define DATA "data"

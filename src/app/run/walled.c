@@ -74,7 +74,7 @@ gbe_walled_give(int dir_fd, const GbeChildUser *user, GError **error)
 {
 	if (geteuid() != 0)
 		return true;
-	return gbe_tree_walk(dir_fd, NULL, give_file, (gpointer)user, error) &&
+	return gbe_tree_walk(dir_fd, NULL, NULL, give_file, (gpointer)user, error) &&
 	       (fchown(dir_fd, user->uid, user->gid) == 0 ||
 		gbe_throw_errno(error, errno, "cannot set the owner of the copy"));
 }
@@ -201,7 +201,7 @@ allocated_below(int work_fd)
 {
 	g_auto(GbeTreeInfo) info = {0};
 
-	return gbe_tree_scan(work_fd, NULL, &info, NULL) ? info.allocated : 0;
+	return gbe_tree_scan(work_fd, NULL, NULL, &info, NULL) ? info.allocated : 0;
 }
 
 bool

@@ -28,7 +28,6 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/reserve.h"
-#include "fs/subvolume.h"
 #include "fs/tree.h"
 #include "fs/write.h"
 #include "sys/enabled.h"
@@ -226,7 +225,7 @@ hand_over(const Importing *importing, int data_fd, GError **error)
 	if (present->member_path == NULL && service != NULL)
 		(void)gbe_unit_owner(importing->app->root_fd, service, &owner.st_uid,
 				     &owner.st_gid);
-	return gbe_tree_walk(data_fd, NULL, hand_over_file, &owner, error) &&
+	return gbe_tree_walk(data_fd, NULL, NULL, hand_over_file, &owner, error) &&
 	       gbe_metadata_hand_over_at(importing->partial.fd, GBE_STORE_DATA, &owner,
 					 owner.st_uid, owner.st_gid, "the data", error);
 }

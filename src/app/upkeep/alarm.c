@@ -191,7 +191,8 @@ defragment(Clearing *clearing, GError **error)
 		note_step(clearing, "defrag", GBE_STEP_WOULD, g_steal_pointer(&before));
 		return true;
 	}
-	if (!gbe_client_defragment(clearing->live.look->client, deadline_of(clearing), &failure))
+	if (!gbe_client_change(clearing->live.look->client, GBE_MESSAGE_DEFRAGMENT, 0,
+			       deadline_of(clearing), &failure))
 		return fail_step(clearing, "defrag", &failure, error);
 	clearing->changed = true;
 	gbe_live_etcd_look(&clearing->live, 0);

@@ -94,7 +94,8 @@ ask_to_defragment(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *
 	gint64 began = g_get_monotonic_time();
 	gint64 deadline = began + (gint64)options->timeout * G_USEC_PER_SEC;
 
-	result->done = gbe_client_defragment(live->look->client, deadline, &failure);
+	result->done =
+	    gbe_client_change(live->look->client, GBE_MESSAGE_DEFRAGMENT, 0, deadline, &failure);
 	result->duration_usec = g_get_monotonic_time() - began;
 	if (result->done)
 		return true;

@@ -58,7 +58,7 @@ scrub_backup(GbeApp *app, GbeObserved *observed, const GbeManifest *was, bool *t
 		return gbe_damage_record(app, observed, was->name, damage, "scrub", error);
 	}
 	ok = ok && gbe_store_open_data(observed->store, was->name, &fd, &local) &&
-	     gbe_compare_record(fd, gbe_data_exclude, true, listed, &local);
+	     gbe_compare_record(fd, gbe_data_exclude, true, NULL, listed, &local);
 	if (!ok) {
 		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE)) {
 			*tell = true;

@@ -27,11 +27,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeClient, gbe_client_close)
 
 /* Is this line of a metrics text the figure @name, without labels, with a number of 0 or more? */
 bool gbe_gauge_line(const char *name, const char *line, gsize size, double *ret_value);
-/* A figure of etcd's metrics that the API does not have (reference etcd.md, section 1). False: the metrics lack the
- * figure, or etcd does not answer. Memory does not grow with the answer. Over TLS, etcd answers gRPC and HTTP on one
- * connection, and the handshake is the larger part of the question. */
-bool gbe_client_gauge(GbeClient *client, const char *name, gint64 deadline, double *ret_value);
-
 /* Does etcd defragment at the moment? */
 GbeTri gbe_gauge_defragments(const GbeEndpoint *endpoint, gint64 deadline);
 
@@ -40,7 +35,6 @@ GbeTri gbe_gauge_defragments(const GbeEndpoint *endpoint, gint64 deadline);
  * and a linearizable read. /health, /readyz and reads can all succeed while every write hangs (reference etcd.md,
  * section 1). Fills etcd's part of @facts. Every question ends at @deadline (monotonic microseconds). *client is
  * NULL at first, then the open connection for the next time. The strings of @endpoint have to outlive it.
- * Implemented in ask.c.
  */
 void gbe_health_inquire(const GbeEndpoint *endpoint, gint64 deadline, GbeClient **client,
 			GbeHealthFacts *facts);
@@ -69,9 +63,13 @@ bool gbe_client_hash_kv(GbeClient *client, gint64 revision, gint64 deadline,
 /* May this client do what only root may? Asks for a hash of the future: etcd looks at the user, and then refuses. */
 bool gbe_client_is_root(GbeClient *client, gint64 deadline,
 			GbeCallFailure *ret_failure) GBE_CHECKED;
-/* etcd answers no request meanwhile. */
-bool gbe_client_defragment(GbeClient *client, gint64 deadline,
-			   GbeCallFailure *ret_failure) GBE_CHECKED;
+/* Asks for a change that needs an id alone, or nothing (@id 0), and waits for its end:
+ * GBE_MESSAGE_DEFRAGMENT: nothing. etcd answers no request meanwhile.
+ * GBE_MESSAGE_LEASE_REVOKE: a lease.
+ * GBE_MESSAGE_MEMBER_REMOVE, _MEMBER_PROMOTE: a member. etcd denies to promote a learner that is too far behind.
+ * GBE_MESSAGE_MOVE_LEADER: the member that becomes the leader. Only the leader takes this request. */
+bool gbe_client_change(GbeClient *client, GbeMessage change, guint64 id, gint64 deadline,
+		       GbeCallFailure *ret_failure) GBE_CHECKED;
 /* Compacts the history before @revision. Returns when the space is free. */
 bool gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline,
 			GbeCallFailure *ret_failure) GBE_CHECKED;
@@ -95,26 +93,17 @@ bool gbe_client_lease_keep(GbeClient *client, guint64 lease, guint64 seconds, gi
 			   GbeCallFailure *ret_failure) GBE_CHECKED;
 bool gbe_client_lease_look(GbeClient *client, guint64 lease, gint64 deadline, bool *ret_alive,
 			   GbeCallFailure *ret_failure) GBE_CHECKED;
-bool gbe_client_lease_revoke(GbeClient *client, guint64 lease, gint64 deadline,
-			     GbeCallFailure *ret_failure) GBE_CHECKED;
 /* Disarms one member's alarm. The remaining alarms are not returned. */
 bool gbe_client_disarm(GbeClient *client, const GbeEtcdAlarm *alarm, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
 
-/* Membership. Each is a raft proposal: nothing has changed where it fails with a gRPC status, and the result is
- * unknown where no answer came. *ret_members: ->added is the new one; clear it as GBE_MESSAGE_MEMBER_ADD. */
+/* Membership, also with gbe_client_change(). Each is a raft proposal: nothing has changed if it fails with a gRPC
+ * status, and the result is unknown if no answer came. *ret_members: ->added is the new one; clear it as
+ * GBE_MESSAGE_MEMBER_ADD. */
 bool gbe_client_member_add(GbeClient *client, char *const *peer_urls, bool learner, gint64 deadline,
 			   GbeEtcdMembers *ret_members, GbeCallFailure *ret_failure) GBE_CHECKED;
-bool gbe_client_member_remove(GbeClient *client, guint64 id, gint64 deadline,
-			      GbeCallFailure *ret_failure) GBE_CHECKED;
-/* etcd denies it while the learner is too far behind the leader. */
-bool gbe_client_member_promote(GbeClient *client, guint64 id, gint64 deadline,
-			       GbeCallFailure *ret_failure) GBE_CHECKED;
 bool gbe_client_member_update(GbeClient *client, guint64 id, char *const *peer_urls,
 			      gint64 deadline, GbeCallFailure *ret_failure) GBE_CHECKED;
-/* To be asked of the leader. */
-bool gbe_client_move_leader(GbeClient *client, guint64 to, gint64 deadline,
-			    GbeCallFailure *ret_failure) GBE_CHECKED;
 
 /* @remaining: bytes still to come. Returns false to stop. */
 typedef bool (*GbeSnapshotTake)(const guint8 *bytes, gsize size, guint64 remaining, gpointer data);

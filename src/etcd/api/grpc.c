@@ -15,8 +15,9 @@ gbe_grpc_answer_init(GbeGrpcAnswer *answer, gsize limit, GbeGrpcTake take, gpoin
 }
 
 bool
-gbe_grpc_answer_push(GbeGrpcAnswer *answer, const guint8 *bytes, gsize size)
+gbe_grpc_answer_push(const guint8 *bytes, gsize size, gpointer data)
 {
+	GbeGrpcAnswer *answer = data;
 	const guint8 *end = size > 0 ? bytes + size : bytes;
 
 	if (answer->bad != NULL || answer->stopped)
@@ -113,8 +114,9 @@ is_header(const char *line, gsize size, const char *name, const char **ret_value
 }
 
 void
-gbe_grpc_answer_header(GbeGrpcAnswer *answer, const char *line, gsize size)
+gbe_grpc_answer_header(const char *line, gsize size, gpointer data)
 {
+	GbeGrpcAnswer *answer = data;
 	static const char type[] = "application/grpc";
 	const char *value;
 	gsize length;
@@ -139,18 +141,6 @@ gbe_grpc_answer_is_complete(const GbeGrpcAnswer *answer)
 }
 
 /* ---- a call ---- */
-
-static bool
-take_bytes(const guint8 *bytes, gsize size, gpointer data)
-{
-	return gbe_grpc_answer_push(data, bytes, size);
-}
-
-static void
-take_line(const char *line, gsize size, gpointer data)
-{
-	gbe_grpc_answer_header(data, line, size);
-}
 
 /* Does etcd ask for a user? Before 3.5, maintenance calls answer with the words of etcd's auth package and without
  * a code of their own. */
@@ -212,8 +202,8 @@ gbe_grpc_call(GbeConnection *connection, const GbeGrpcCall *call, GbeCallFailure
 				.headers = headers,
 				.deadline = call->deadline,
 				.idle_seconds = call->idle_seconds,
-				.take = take_bytes,
-				.header = take_line,
+				.take = gbe_grpc_answer_push,
+				.header = gbe_grpc_answer_header,
 				.data = &answer};
 	long status = 0;
 	bool cut = false;

@@ -38,10 +38,11 @@ gbe_grpc_answer_clear(GbeGrpcAnswer *answer)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeGrpcAnswer, gbe_grpc_answer_clear)
 
-/* False: ->bad says why the answer is invalid, or ->stopped is set. */
-bool gbe_grpc_answer_push(GbeGrpcAnswer *answer, const guint8 *bytes, gsize size);
+/* Both get the GbeGrpcAnswer as the data of a GbeExchange. False: ->bad says why the answer is invalid, or ->stopped is
+ * set. */
+bool gbe_grpc_answer_push(const guint8 *bytes, gsize size, gpointer answer);
 /* One line of a header or a trailer ("Name: value\r\n"), in any order. Unknown lines are ignored. */
-void gbe_grpc_answer_header(GbeGrpcAnswer *answer, const char *line, gsize size);
+void gbe_grpc_answer_header(const char *line, gsize size, gpointer answer);
 /* Does the answer end at the end of a message? */
 bool gbe_grpc_answer_is_complete(const GbeGrpcAnswer *answer);
 

@@ -192,7 +192,7 @@ static bool read_message(GbeProtobuf *pb, const MessageField *fields, gpointer d
 
 /* False: a text is invalid, a list or a text is too long, or a message within is invalid. */
 static bool
-read_field(const GbeField *wire, const MessageField *field, gpointer data)
+read_field(const GbeProtobuf *wire, const MessageField *field, gpointer data)
 {
 	gpointer at = (guint8 *)data + field->offset;
 	const char *text = wire->data != NULL ? (const char *)wire->data : "";
@@ -200,7 +200,7 @@ read_field(const GbeField *wire, const MessageField *field, gpointer data)
 	bool is_number = field->kind == KIND_U64 || field->kind == KIND_BOOL;
 	GPtrArray **texts = at;
 	GArray **list = at;
-	GbeProtobuf pb;
+	GbeProtobuf inner = gbe_protobuf_inner(wire);
 
 	/* A field with another wire type than expected counts as unknown. */
 	if (wire->type != (is_number ? GBE_WIRE_VARINT : GBE_WIRE_BYTES))
@@ -208,7 +208,6 @@ read_field(const GbeField *wire, const MessageField *field, gpointer data)
 	if (is_text &&
 	    (wire->size > GBE_MESSAGE_TEXT_MAX || !g_utf8_validate_len(text, wire->size, NULL)))
 		return false;
-	gbe_field_open(wire, &pb);
 	switch (field->kind) {
 	case KIND_U64:
 		*(guint64 *)at = wire->value;
@@ -228,14 +227,14 @@ read_field(const GbeField *wire, const MessageField *field, gpointer data)
 		g_ptr_array_add(*texts, g_strndup(text, wire->size));
 		return true;
 	case KIND_PART:
-		return read_message(&pb, field->fields, at);
+		return read_message(&inner, field->fields, at);
 	case KIND_LIST:
 		if (*list == NULL)
 			*list = g_array_new(false, true, field->size);
 		if ((*list)->len >= GBE_MESSAGE_LIST_MAX)
 			return false;
 		(void)g_array_set_size(*list, (*list)->len + 1);
-		return read_message(&pb, field->fields,
+		return read_message(&inner, field->fields,
 				    (*list)->data + ((*list)->len - 1) * field->size);
 	}
 	return false;
@@ -244,18 +243,15 @@ read_field(const GbeField *wire, const MessageField *field, gpointer data)
 static bool
 read_message(GbeProtobuf *pb, const MessageField *fields, gpointer data)
 {
-	for (;;) {
-		GbeField wire;
+	while (gbe_protobuf_next(pb)) {
 		const MessageField *field = fields;
-		GbeFieldResult result = gbe_protobuf_next(pb, &wire);
 
-		if (result != GBE_FIELD_NEXT)
-			return result == GBE_FIELD_END;
-		while (field->number != 0 && field->number != wire.number)
+		while (field->number != 0 && field->number != pb->number)
 			field++;
-		if (field->number != 0 && !read_field(&wire, field, data))
+		if (field->number != 0 && !read_field(pb, field, data))
 			return false;
 	}
+	return !pb->bad;
 }
 
 bool
@@ -263,9 +259,8 @@ gbe_message_from_protobuf(GbeMessage message, const void *bytes, gsize size, gpo
 			  GError **error)
 {
 	g_autofree gpointer data = g_malloc0(tables[message].size);
-	GbeProtobuf pb;
+	GbeProtobuf pb = gbe_protobuf_begin(bytes, size);
 
-	gbe_protobuf_init(&pb, bytes, size);
 	if (!read_message(&pb, tables[message].fields, data)) {
 		gbe_message_clear(message, data);
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "not a %s of etcd's",

@@ -159,9 +159,9 @@ gbe_bbolt_open(int fd, const char *what, GbeLook *look, GbeFindings *findings, G
 		choose_meta(&db, meta, state);
 	else
 		say_unusable(&db, state);
-	gbe_window_init(&db.window, fd, what, GBE_BBOLT_WINDOW, look);
+	db.window = gbe_window_begin(fd, what, GBE_BBOLT_WINDOW, look);
 	for (gsize i = 0; i < G_N_ELEMENTS(db.levels); i++)
-		gbe_window_init(&db.levels[i], fd, what, GBE_BBOLT_LEVEL_WINDOW, look);
+		db.levels[i] = gbe_window_begin(fd, what, GBE_BBOLT_LEVEL_WINDOW, look);
 	*ret_db = db;
 	return true;
 }
@@ -231,7 +231,6 @@ take_bucket(const GbeBboltRow *row, gpointer data, GError **error)
 	bucket->name_size = row->key_size;
 	bucket->page = row->page;
 	bucket->root = gbe_load64(row->value);
-	bucket->sequence = gbe_load64(row->value + 8);
 	if (bucket->root == 0) {
 		bucket->inlined_size = (gsize)row->value_size - GBE_BUCKET_HEADER;
 		bucket->inlined = g_memdup2(row->value + GBE_BUCKET_HEADER, bucket->inlined_size);
@@ -246,9 +245,9 @@ gbe_bbolt_buckets(GbeBbolt *db, GbePageSet *reached, GPtrArray **ret_buckets, GE
 	g_autoptr(GPtrArray) buckets = g_ptr_array_new_with_free_func((GDestroyNotify)bucket_free);
 	Collector collector = {.db = db, .buckets = buckets};
 	GbeBboltVisitor visitor = {.row = take_bucket, .data = &collector};
-	GbeBboltBucket root = {.root = db->meta.root, .sequence = db->meta.sequence};
+	GbeBboltBucket root = {.root = db->meta.root};
 
-	if (!gbe_bbolt_walk(db, &root, reached, &visitor, NULL, error))
+	if (!gbe_bbolt_walk(db, &root, reached, &visitor, error))
 		return false;
 	*ret_buckets = g_steal_pointer(&buckets);
 	return true;
@@ -287,22 +286,11 @@ typedef struct {
 } Page;
 
 static void
-remember(Walk *walk, Key key, bool is_row)
+remember_key(Walk *walk, Key key, bool is_row)
 {
 	memcpy(walk->last, key.bytes, key.size);
 	walk->last_size = key.size;
 	walk->last_is_row = is_row;
-}
-
-/* May @key follow its predecessor? */
-static bool
-in_order(Key last, Key key, bool last_is_row)
-{
-	int order = memcmp(key.bytes, last.bytes, MIN(key.size, last.size));
-
-	if (order == 0)
-		order = (key.size > last.size) - (key.size < last.size);
-	return order > 0 || (order == 0 && !last_is_row) || last.size == 0;
 }
 
 static void
@@ -313,12 +301,18 @@ report_layout(Walk *walk, const Page *page, guint index)
 		      page->header.count);
 }
 
-static void
-report_order(Walk *walk, const Page *page, guint index)
+/* May @key of element @index follow its predecessor? */
+static inline void
+check_order(Walk *walk, const Page *page, guint index, Key last, bool last_is_row, Key key)
 {
-	report_damage(walk->db, "bbolt-order", page->id, GBE_UNKNOWN,
-		      "the key of element %u of %u does not follow the one before it", index,
-		      page->header.count);
+	int order = memcmp(key.bytes, last.bytes, MIN(key.size, last.size));
+
+	if (order == 0)
+		order = (key.size > last.size) - (key.size < last.size);
+	if ((order < 0 || (order == 0 && last_is_row)) && last.size > 0)
+		report_damage(walk->db, "bbolt-order", page->id, GBE_UNKNOWN,
+			      "the key of element %u of %u does not follow the one before it",
+			      index, page->header.count);
 }
 
 /* ---- leaves ---- */
@@ -349,7 +343,7 @@ take_nested(Walk *walk, const GbeBboltRow *row)
 }
 
 static bool
-hand_on(Walk *walk, const Page *page, guint index, const GbeBboltRow *row, GError **error)
+hand_row_on(Walk *walk, const Page *page, guint index, const GbeBboltRow *row, GError **error)
 {
 	if (row->is_bucket && !take_nested(walk, row)) {
 		report_layout(walk, page, index);
@@ -417,16 +411,15 @@ walk_small_leaf(Walk *walk, const Page *page, GError **error)
 		row.key = page->bytes + begin;
 		row.value = row.key + row.key_size;
 		key = (Key){row.key, row.key_size};
-		if (!in_order(last, key, last_is_row))
-			report_order(walk, page, i);
-		if (!hand_on(walk, page, i, &row, error))
+		check_order(walk, page, i, last, last_is_row, key);
+		if (!hand_row_on(walk, page, i, &row, error))
 			return false;
 		last = key;
 		last_is_row = true;
 		element += GBE_PAGE_ELEMENT;
 	}
 	if (last_is_row && last.bytes != walk->last)
-		remember(walk, last, true);
+		remember_key(walk, last, true);
 	settle_rows(walk);
 	return true;
 }
@@ -461,10 +454,10 @@ walk_large_leaf(Walk *walk, const Page *page, GError **error)
 			return false;
 		row.value = whole <= GBE_BBOLT_WINDOW ? row.key + row.key_size : NULL;
 		key = (Key){row.key, row.key_size};
-		if (!in_order((Key){walk->last, walk->last_size}, key, walk->last_is_row))
-			report_order(walk, page, i);
-		remember(walk, key, true);
-		if (!hand_on(walk, page, i, &row, error))
+		check_order(walk, page, i, (Key){walk->last, walk->last_size}, walk->last_is_row,
+			    key);
+		remember_key(walk, key, true);
+		if (!hand_row_on(walk, page, i, &row, error))
 			return false;
 		settle_rows(walk);
 	}
@@ -506,9 +499,9 @@ walk_branch(Walk *walk, const Page *page, GError **error)
 		if (got < key.size)
 			break;
 		key.bytes = at;
-		if (!in_order((Key){walk->last, walk->last_size}, key, walk->last_is_row))
-			report_order(walk, page, i);
-		remember(walk, key, false);
+		check_order(walk, page, i, (Key){walk->last, walk->last_size}, walk->last_is_row,
+			    key);
+		remember_key(walk, key, false);
 		if (walk->right_edge && i + 1U < page->header.count)
 			continue;
 		if (!walk_page(walk, child, page->depth + 1, error))
@@ -617,9 +610,9 @@ walk_page(Walk *walk, guint64 id, guint depth, GError **error)
 	       walk_small_leaf(walk, &page, error);
 }
 
-static bool
-walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, bool right_edge,
-	    const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error)
+bool
+gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
+	       const GbeBboltVisitor *visitor, GError **error)
 {
 	g_autofree guint8 *last = g_malloc(GBE_BBOLT_KEY_MAX);
 	g_autoptr(GArray) nested = g_array_new(false, false, sizeof(guint64));
@@ -628,7 +621,7 @@ walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, boo
 	    .reached = reached,
 	    .visitor = visitor,
 	    .is_root = bucket->name == NULL,
-	    .right_edge = right_edge,
+	    .right_edge = visitor != NULL && visitor->last_leaf,
 	    .last = last,
 	    .nested = nested,
 	};
@@ -653,23 +646,7 @@ walk_bucket(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached, boo
 		if (!walk_page(&walk, g_array_index(nested, guint64, i), 0, error))
 			return false;
 	}
-	if (ret_stopped != NULL)
-		*ret_stopped = walk.stopped;
 	return true;
-}
-
-bool
-gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
-	       const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error)
-{
-	return walk_bucket(db, bucket, reached, false, visitor, ret_stopped, error);
-}
-
-bool
-gbe_bbolt_walk_end(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
-		   const GbeBboltVisitor *visitor, GError **error)
-{
-	return walk_bucket(db, bucket, reached, true, visitor, NULL, error);
 }
 
 /* ---- free pages ---- */

@@ -185,6 +185,8 @@ typedef struct {
 	GbeWalk (*row)(const GbeBboltRow *row, gpointer data, GError **error);
 	void (*settle)(gpointer data); /* the rows' memory is about to be reused; may be NULL */
 	gpointer data;
+	/* visits only the rows of the last leaf, with one page of each level on the way */
+	bool last_leaf;
 } GbeBboltVisitor;
 
 typedef struct {
@@ -192,7 +194,6 @@ typedef struct {
 	gsize name_size;
 	guint64 page;	    /* the page that has this entry */
 	guint64 root;	    /* 0: inline */
-	guint64 sequence;   /* bbolt's own counter; etcd does not use it */
 	guint8 *inlined;    /* the inline page, in the bucket's value */
 	gsize inlined_size; /* 0 unless inline */
 } GbeBboltBucket;
@@ -204,14 +205,9 @@ bool gbe_bbolt_buckets(GbeBbolt *db, GbePageSet *reached, GPtrArray **ret_bucket
 
 /* Visits every row of @bucket in order. With @reached, pages are proved and counted in it, none may be in it twice,
  * and nested buckets are also walked, without the visitor. Without @reached, the bucket must have been walked with
- * it before and have no damage. @visitor may be NULL. *ret_stopped (may be NULL): the visitor stopped the walk. */
+ * it before and have no damage. @visitor may be NULL. */
 bool gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
-		    const GbeBboltVisitor *visitor, bool *ret_stopped, GError **error) GBE_CHECKED;
-
-/* Visits only the rows of the last leaf, with one page of each level on the way, for callers that want the last
- * row. */
-bool gbe_bbolt_walk_end(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
-			const GbeBboltVisitor *visitor, GError **error) GBE_CHECKED;
+		    const GbeBboltVisitor *visitor, GError **error) GBE_CHECKED;
 
 /* Reads @want bytes (at most GBE_BBOLT_WINDOW) of a row's value that is too large for memory. The row's key becomes
  * invalid. */

@@ -209,18 +209,24 @@ typedef struct {
 G_STATIC_ASSERT(sizeof(LeafElement) == GBE_PAGE_ELEMENT);
 G_STATIC_ASSERT(sizeof(LeafHeader) == GBE_PAGE_HEADER);
 
-/* The elements of @leaf with @row in it, and what they point to. */
+/* Adds @leaf with @row in it after the last page. The leaf may be larger than a page, as a leaf with a large value is;
+ * bbolt splits it when it writes there. */
 static bool
-lay_out(const Editor *editor, const Page *leaf, const Row *row, GByteArray *elements,
-	GByteArray *data, guint *ret_count, GError **error)
+add_leaf(Editor *editor, const Page *leaf, const Row *row, guint64 *ret_id, GError **error)
 {
+	g_autoptr(GByteArray) bytes = g_byte_array_new(); /* the header and the elements */
+	g_autoptr(GByteArray) data = g_byte_array_new();  /* keys and values */
+	guint64 page_size = editor->meta.page_size, id = editor->meta.high_water, pages;
+	LeafHeader header;
 	bool same = false;
-	guint at = 0;
-	guint count;
+	guint at = 0, count, used;
 
+	if (leaf->header.flags != GBE_PAGE_LEAF)
+		return throw_broken(editor, error);
 	if (!find_row(editor, leaf, row, &at, &same, error))
 		return false;
 	count = leaf->header.count + !same;
+	g_byte_array_set_size(bytes, sizeof(header));
 	for (guint i = 0; i < count; i++) {
 		Row this = *row;
 		LeafElement element;
@@ -233,47 +239,26 @@ lay_out(const Editor *editor, const Page *leaf, const Row *row, GByteArray *elem
 		    .key_size = GUINT32_TO_LE((guint32)this.key_size),
 		    .value_size = GUINT32_TO_LE((guint32)this.value_size),
 		};
-		g_byte_array_append(elements, (const guint8 *)&element, sizeof(element));
+		g_byte_array_append(bytes, (const guint8 *)&element, sizeof(element));
 		g_byte_array_append(data, this.key, (guint)this.key_size);
 		g_byte_array_append(data, this.value, (guint)this.value_size);
 	}
-	*ret_count = count;
-	return true;
-}
-
-/* Adds @leaf with @row in it after the last page. The leaf may be larger than a page, as a leaf with a large value is;
- * bbolt splits it when it writes there. */
-static bool
-add_leaf(Editor *editor, const Page *leaf, const Row *row, guint64 *ret_id, GError **error)
-{
-	g_autoptr(GByteArray) elements = g_byte_array_new();
-	g_autoptr(GByteArray) data = g_byte_array_new();
-	guint64 page_size = editor->meta.page_size, id = editor->meta.high_water, pages;
-	guint count = 0;
-
-	if (leaf->header.flags != GBE_PAGE_LEAF)
+	if (count > G_MAXUINT16)
 		return throw_broken(editor, error);
-	if (!lay_out(editor, leaf, row, elements, data, &count, error))
+	used = bytes->len + data->len;
+	pages = (used + page_size - 1) / page_size;
+	header = (LeafHeader){
+	    .id = GUINT64_TO_LE(id),
+	    .flags = GUINT16_TO_LE(GBE_PAGE_LEAF),
+	    .count = GUINT16_TO_LE((guint16)count),
+	    .overflow = GUINT32_TO_LE((guint32)(pages - 1)),
+	};
+	memcpy(bytes->data, &header, sizeof(header));
+	g_byte_array_append(bytes, data->data, data->len);
+	g_byte_array_set_size(bytes, (guint)(pages * page_size));
+	memset(bytes->data + used, 0, bytes->len - used);
+	if (!write_at(editor, id * page_size, bytes->data, bytes->len, error))
 		return false;
-	pages = (GBE_PAGE_HEADER + elements->len + data->len + page_size - 1) / page_size;
-	{
-		LeafHeader header = {
-		    .id = GUINT64_TO_LE(id),
-		    .flags = GUINT16_TO_LE(GBE_PAGE_LEAF),
-		    .count = GUINT16_TO_LE((guint16)count),
-		    .overflow = GUINT32_TO_LE((guint32)(pages - 1)),
-		};
-		gsize size = (gsize)(pages * page_size);
-		g_autofree guint8 *bytes = g_malloc0(size);
-
-		if (count > G_MAXUINT16)
-			return throw_broken(editor, error);
-		memcpy(bytes, &header, sizeof(header));
-		memcpy(bytes + sizeof(header), elements->data, elements->len);
-		memcpy(bytes + sizeof(header) + elements->len, data->data, data->len);
-		if (!write_at(editor, id * page_size, bytes, size, error))
-			return false;
-	}
 	editor->meta.high_water += pages;
 	*ret_id = id;
 	return true;

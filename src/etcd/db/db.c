@@ -181,17 +181,15 @@ take_member(GbeDbReader *reader, const GbeBboltRow *row)
 static void
 take_lease(GbeDbReader *reader, const GbeBboltRow *row)
 {
-	GbeProtobuf message;
-	GbeFieldResult result;
-	GbeField field;
+	GbeProtobuf lease;
 	guint64 id = 0;
 
 	if (row->key_size == 8 && row->value != NULL) {
-		gbe_protobuf_init(&message, row->value, (gsize)row->value_size);
-		while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
-			if (gbe_field_is(&field, 1, GBE_WIRE_VARINT))
-				id = field.value;
-		if (result == GBE_FIELD_END && id == gbe_load_be64(row->key))
+		lease = gbe_protobuf_begin(row->value, (gsize)row->value_size);
+		while (gbe_protobuf_next(&lease))
+			if (gbe_protobuf_is(&lease, 1, GBE_WIRE_VARINT))
+				id = lease.value;
+		if (!lease.bad && id == gbe_load_be64(row->key))
 			return;
 	}
 	report_row(reader, "db-lease", row,
@@ -201,15 +199,12 @@ take_lease(GbeDbReader *reader, const GbeBboltRow *row)
 static void
 take_alarm(GbeDbReader *reader, const GbeBboltRow *row)
 {
-	GbeProtobuf message;
-	GbeFieldResult result;
-	GbeField field;
+	GbeProtobuf alarm = gbe_protobuf_begin(row->key, row->key_size);
 
-	gbe_protobuf_init(&message, row->key, row->key_size);
-	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
+	while (gbe_protobuf_next(&alarm))
 		;
 	reader->db.refuses = true;
-	if (result != GBE_FIELD_END)
+	if (alarm.bad)
 		report_row(reader, "db-alarm", row, "an alarm that etcd could not read");
 }
 
@@ -335,7 +330,7 @@ read_small(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *reache
 	Small small = {.reader = reader, .take = take && known != NULL ? known->take : NULL};
 	GbeBboltVisitor visitor = {.row = small_row, .settle = small_settle, .data = &small};
 
-	return gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, NULL, error);
+	return gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, error);
 }
 
 /* "meta" comes after "key" and tells which of its rows may be missing, so it is read first. A full reading proves
@@ -391,7 +386,7 @@ last_row(const GbeBboltRow *row, gpointer data, GError **error)
 static bool
 read_last(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
 {
-	const GbeBboltVisitor visitor = {.row = last_row, .data = reader};
+	const GbeBboltVisitor visitor = {.row = last_row, .data = reader, .last_leaf = true};
 	g_auto(GbePageSet) reached = {0};
 	guint64 damages = reader->bolt.damages;
 
@@ -399,7 +394,7 @@ read_last(GbeDbReader *reader, const GPtrArray *buckets, GError **error)
 		const GbeBboltBucket *bucket = g_ptr_array_index(buckets, i);
 
 		if (strcmp(bucket->name, "key") == 0 &&
-		    !gbe_bbolt_walk_end(&reader->bolt, bucket, &reached, &visitor, error))
+		    !gbe_bbolt_walk(&reader->bolt, bucket, &reached, &visitor, error))
 			return false;
 	}
 	if (reader->bolt.damages > damages)

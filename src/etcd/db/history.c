@@ -103,7 +103,7 @@ state_of(gint64 create, guint64 version)
 /* ---- superseded rows ---- */
 
 static void
-supersede(GbeHistory *history, guint32 ordinal)
+mark_superseded(GbeHistory *history, guint32 ordinal)
 {
 	gsize byte = ordinal / 8;
 
@@ -148,7 +148,7 @@ begin_key(GbeHistory *history, const GbeHistoryRow *row)
 	if (row->tombstone) {
 		if (row->main > history->compacted)
 			note_broken(history, row->main);
-		supersede(history, row->ordinal);
+		mark_superseded(history, row->ordinal);
 		return;
 	}
 	if (row->main > history->compacted && (row->version != 1 || row->create != row->main))
@@ -166,9 +166,9 @@ follow_key(GbeHistory *history, const GbeHistoryRow *row, guint32 before, guint3
 		begin_key(history, row);
 		return;
 	}
-	supersede(history, before_ordinal);
+	mark_superseded(history, before_ordinal);
 	if (row->tombstone) {
-		supersede(history, row->ordinal);
+		mark_superseded(history, row->ordinal);
 		history->pass.live--;
 	} else if (bound && before != state_of(row->create, (guint64)row->version - 1)) {
 		note_broken(history, row->main);

@@ -39,23 +39,23 @@ typedef struct {
 } KeyHash;
 
 static inline guint64
-rotate(guint64 word, guint bits)
+rotate_word(guint64 word, guint bits)
 {
 	return word << bits | word >> (64 - bits);
 }
 
 static inline void
-mix(KeyHash *hash)
+mix_hash(KeyHash *hash)
 {
 	hash->v0 += hash->v1;
 	hash->v2 += hash->v3;
-	hash->v1 = rotate(hash->v1, 13) ^ hash->v0;
-	hash->v3 = rotate(hash->v3, 16) ^ hash->v2;
-	hash->v0 = rotate(hash->v0, 32) + hash->v3;
+	hash->v1 = rotate_word(hash->v1, 13) ^ hash->v0;
+	hash->v3 = rotate_word(hash->v3, 16) ^ hash->v2;
+	hash->v0 = rotate_word(hash->v0, 32) + hash->v3;
 	hash->v2 += hash->v1;
-	hash->v1 = rotate(hash->v1, 17) ^ hash->v2;
-	hash->v3 = rotate(hash->v3, 21) ^ hash->v0;
-	hash->v2 = rotate(hash->v2, 32);
+	hash->v1 = rotate_word(hash->v1, 17) ^ hash->v2;
+	hash->v3 = rotate_word(hash->v3, 21) ^ hash->v0;
+	hash->v2 = rotate_word(hash->v2, 32);
 }
 
 /* The secret belongs to this process, so that keys cannot be chosen to collide in a table. The secret is the sixteen
@@ -83,7 +83,7 @@ static inline void
 hash_word(KeyHash *hash, guint64 word)
 {
 	hash->v3 ^= word;
-	mix(hash);
+	mix_hash(hash);
 	hash->v0 ^= word;
 }
 
@@ -108,9 +108,9 @@ hash_end(KeyHash *hash, guint64 size)
 {
 	hash_word(hash, size);
 	hash->v2 ^= 0xff;
-	mix(hash);
-	mix(hash);
-	mix(hash);
+	mix_hash(hash);
+	mix_hash(hash);
+	mix_hash(hash);
 	return hash->v0 ^ hash->v1 ^ hash->v2 ^ hash->v3;
 }
 
@@ -147,34 +147,9 @@ take_number(GbeKeyValue *kv, guint32 number, guint64 value)
 	case VERSION:
 		kv->version = (gint64)value;
 		break;
-	case LEASE:
-		kv->lease = (gint64)value;
-		break;
 	default:
 		break;
 	}
-}
-
-static bool
-read_whole(const guint8 *at, gsize size, GbeKeyValue *kv)
-{
-	GbeProtobuf message;
-	GbeFieldResult result;
-	GbeField field;
-
-	gbe_protobuf_init(&message, at, size);
-	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT) {
-		if (!kind_fits(field.number, field.type))
-			return false;
-		if (field.number == KEY) {
-			kv->key = field.data;
-			kv->key_size = field.size;
-		} else if (field.type == GBE_WIRE_VARINT) {
-			take_number(kv, field.number, field.value);
-		}
-	}
-	kv->hash = gbe_key_hash(kv->key, (gsize)kv->key_size);
-	return result == GBE_FIELD_END;
 }
 
 /* Reads a field as etcd itself writes it, which is nearly every field: one byte for the tag, numbers in no more
@@ -226,50 +201,62 @@ read_quickly(const guint8 *at, gsize size, GbeKeyValue *kv)
 	return true;
 }
 
-/* Reads the head of the field at @at: its number, kind and, for bytes, how many follow the *ret_head bytes of the
+/* Reads the head of the field at @at: its number and kind, and, for bytes, how many follow the *ret_head bytes of the
  * head. */
 static bool
-read_head(const guint8 *at, gsize size, GbeField *ret_field, gsize *ret_head, guint64 *ret_bytes)
+read_head(const guint8 *at, gsize size, GbeProtobuf *ret_field, gsize *ret_head, guint64 *ret_bytes)
 {
+	GbeProtobuf field = gbe_protobuf_begin(at, size);
 	const guint8 *next = at;
-	GbeProtobuf message;
 	guint64 tag;
 
 	*ret_bytes = 0;
 	if (!gbe_protobuf_varint(&next, at + size, &tag))
 		return false;
-	if ((tag & 7) == GBE_WIRE_BYTES) {
-		if (tag >> 3 == 0 || tag >> 3 >= 1 << 29 ||
-		    !gbe_protobuf_varint(&next, at + size, ret_bytes))
+	if ((tag & 7) != GBE_WIRE_BYTES) {
+		if (!gbe_protobuf_next(&field))
 			return false;
-		*ret_field = (GbeField){.number = (guint32)(tag >> 3), .type = GBE_WIRE_BYTES};
-		*ret_head = (gsize)(next - at);
-		return true;
-	}
-	gbe_protobuf_init(&message, at, size);
-	if (gbe_protobuf_next(&message, ret_field) != GBE_FIELD_NEXT)
+		next = field.at;
+	} else if (tag >> 3 == 0 || tag >> 3 >= 1 << 29 ||
+		   !gbe_protobuf_varint(&next, at + size, ret_bytes)) {
 		return false;
-	*ret_head = (gsize)(message.at - at);
+	} else {
+		field.number = (guint32)(tag >> 3);
+		field.type = GBE_WIRE_BYTES;
+	}
+	*ret_field = field;
+	*ret_head = (gsize)(next - at);
+	return true;
+}
+
+/* @want bytes of the row's value from byte @offset on. */
+static bool
+fetch_value(GbeBbolt *db, const GbeBboltRow *row, guint64 offset, gsize want, const guint8 **ret_at,
+	    GError **error)
+{
+	if (row->value == NULL)
+		return gbe_bbolt_fetch(db, row->value_at + offset, want, ret_at, error);
+	*ret_at = row->value + offset;
 	return true;
 }
 
 /* Goes from field to field. Of a large field it reads only the key's bytes. */
 static bool
-read_pieces(GbeBbolt *db, const GbeBboltRow *row, GbeKeyValue *kv, bool *ret_good, GError **error)
+read_fields(GbeBbolt *db, const GbeBboltRow *row, GbeKeyValue *kv, bool *ret_good, GError **error)
 {
-	guint64 end = row->value_at + row->value_size;
-	guint64 offset = row->value_at;
+	guint64 end = row->value_size;
+	guint64 offset = 0;
 
 	*ret_good = false;
 	kv->hash = gbe_key_hash(NULL, 0);
 	while (offset < end) {
 		const guint8 *at = NULL;
-		GbeField field = {0};
+		GbeProtobuf field = {0};
 		guint64 bytes = 0;
 		gsize head = 0;
 		gsize want = (gsize)MIN(end - offset, FIELD_HEAD);
 
-		if (!gbe_bbolt_fetch(db, offset, want, &at, error))
+		if (!fetch_value(db, row, offset, want, &at, error))
 			return false;
 		if (!read_head(at, want, &field, &head, &bytes) ||
 		    !kind_fits(field.number, field.type) || bytes > end - offset - head)
@@ -280,10 +267,12 @@ read_pieces(GbeBbolt *db, const GbeBboltRow *row, GbeKeyValue *kv, bool *ret_goo
 
 			for (guint64 done = 0; done < bytes; done += want) {
 				want = (gsize)MIN(bytes - done, PIECE);
-				if (!gbe_bbolt_fetch(db, offset + done, want, &at, error))
+				if (!fetch_value(db, row, offset + done, want, &at, error))
 					return false;
 				hash_piece(&hash, at, want);
 			}
+			if (row->value != NULL)
+				kv->key = row->value + offset;
 			kv->key_size = bytes;
 			kv->hash = hash_end(&hash, bytes);
 		}
@@ -300,12 +289,9 @@ gbe_key_value_read(GbeBbolt *db, const GbeBboltRow *row, GbeKeyValue *ret_kv, bo
 		   GError **error)
 {
 	*ret_kv = (GbeKeyValue){0};
-	if (row->value == NULL)
-		return read_pieces(db, row, ret_kv, ret_good, error);
-	*ret_good = read_quickly(row->value, (gsize)row->value_size, ret_kv);
-	if (!*ret_good) {
-		*ret_kv = (GbeKeyValue){0};
-		*ret_good = read_whole(row->value, (gsize)row->value_size, ret_kv);
-	}
-	return true;
+	*ret_good = row->value != NULL && read_quickly(row->value, (gsize)row->value_size, ret_kv);
+	if (*ret_good)
+		return true;
+	*ret_kv = (GbeKeyValue){0};
+	return read_fields(db, row, ret_kv, ret_good, error);
 }

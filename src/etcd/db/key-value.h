@@ -20,7 +20,7 @@ typedef struct {
 	guint64 hash;	   /* of the key; in this process, the same key has the same number */
 	const guint8 *key; /* as long as the row; NULL: none, or too large for memory */
 	guint64 key_size;
-	gint64 create, mod, version, lease; /* 0 where absent, as in a tombstone */
+	gint64 create, mod, version; /* 0 where absent, as in a tombstone */
 } GbeKeyValue;
 
 /* The hash in GbeKeyValue. Keyed, so that keys cannot be chosen to collide. */

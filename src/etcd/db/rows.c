@@ -22,16 +22,11 @@ typedef struct {
 	guint64 rows;	/* seen in this pass */
 	guint64 prefix; /* how many of them are up to the compacted revision */
 	guint64 bad_rows, gaps;
-	/* The snapshot's hash before the first row. */
-	guint32 start;
-	guint64 start_size;
+	GbeStream start; /* the snapshot's hash before the first row */
 	bool leaves_out; /* HashKV leaves out rows, whatever their histories say */
-	/* The snapshot's hash before the first row beyond that revision. */
-	bool beyond;
-	guint32 from;
-	guint64 from_size;
-	gint64 last_prefix_main;
-	GbeStream kept; /* HashKV, up to the compacted revision */
+	bool beyond;	 /* there is a row beyond that revision */
+	GbeStream from;	 /* the snapshot's hash before the first of them */
+	GbeStream kept;	 /* HashKV, up to the compacted revision */
 } Rows;
 
 static bool
@@ -183,8 +178,8 @@ check_row(const GbeBboltRow *row, gpointer data, GError **error)
 	}
 	if (!rows->beyond && revision.main > rows->compacted) {
 		rows->beyond = true;
-		rows->from = gbe_stream_sum(&rows->reader->snapshot);
-		rows->from_size = rows->reader->snapshot.size;
+		gbe_stream_settle(&rows->reader->snapshot);
+		rows->from = rows->reader->snapshot;
 	}
 	if (is_left_out(rows, &revision))
 		rows->leaves_out = true;
@@ -248,7 +243,7 @@ finish_histories(Rows *rows, const GbeBboltBucket *bucket, GError **error)
 	while (gbe_history_end_pass(rows->history)) {
 		rows->rows = 0;
 		rows->prefix = 0;
-		if (!gbe_bbolt_walk(&rows->reader->bolt, bucket, NULL, &visitor, NULL, error))
+		if (!gbe_bbolt_walk(&rows->reader->bolt, bucket, NULL, &visitor, error))
 			return false;
 	}
 	for (guint64 i = 0; i < MIN(result->broken, GBE_HISTORY_BROKEN_MAX); i++)
@@ -291,12 +286,11 @@ keep_row(const GbeBboltRow *row, gpointer data, GError **error)
 }
 
 /* HashKV from the snapshot's hash. @prefix: the hash of "key" and of the rows that count up to the compacted
- * revision. @from and @to: the snapshot's hash before the first row beyond that revision and after the last row.
- * @size: the bytes between these. */
+ * revision. @from and @to: the snapshot's hash before the first row beyond that revision and after the last row. */
 static guint32
-hash_kv(guint32 prefix, guint32 from, guint32 to, guint64 size)
+hash_kv(guint32 prefix, const GbeStream *from, const GbeStream *to)
 {
-	return to ^ gbe_crc32c_shift(prefix ^ from, size);
+	return to->crc ^ gbe_crc32c_shift(prefix ^ from->crc, to->size - from->size);
 }
 
 static bool
@@ -304,27 +298,25 @@ compute_hash_kv(Rows *rows, const GbeBboltBucket *bucket, guint64 prefix, GError
 {
 	GbeBboltVisitor visitor = {.row = keep_row, .settle = settle_rows, .data = rows};
 	GbeDbReader *reader = rows->reader;
-	guint32 end = gbe_stream_sum(&reader->snapshot);
-	guint64 size = reader->snapshot.size;
 
+	gbe_stream_settle(&reader->snapshot);
 	if (prefix > 0 &&
 	    (rows->history == NULL || !gbe_history_result(rows->history)->knows_superseded))
 		return true;
 	/* In most databases a compaction has removed all rows that HashKV would leave out. */
 	if (prefix == 0 ||
 	    (!rows->leaves_out && !gbe_history_result(rows->history)->has_superseded)) {
-		reader->db.hash_kv =
-		    hash_kv(HASH_KV_BEGIN, rows->start, end, size - rows->start_size);
+		reader->db.hash_kv = hash_kv(HASH_KV_BEGIN, &rows->start, &reader->snapshot);
 	} else {
 		/* Reads the rows up to the compacted revision again. */
 		rows->kept = (GbeStream){.crc = HASH_KV_BEGIN};
 		rows->prefix = 0;
-		if (!gbe_bbolt_walk(&reader->bolt, bucket, NULL, &visitor, NULL, error))
+		if (!gbe_bbolt_walk(&reader->bolt, bucket, NULL, &visitor, error))
 			return false;
 		reader->db.hash_kv = gbe_stream_sum(&rows->kept);
 		if (rows->beyond)
 			reader->db.hash_kv =
-			    hash_kv(reader->db.hash_kv, rows->from, end, size - rows->from_size);
+			    hash_kv(reader->db.hash_kv, &rows->from, &reader->snapshot);
 	}
 	reader->db.has_hash_kv = true;
 	return true;
@@ -336,8 +328,7 @@ newest_row(const GbeBboltRow *row, gpointer data, GError **error)
 {
 	GbeDbNewest *newest = data;
 	GbeRevision revision = {0};
-	GbeProtobuf message;
-	GbeField field;
+	GbeProtobuf kv;
 
 	(void)error;
 	newest->known = row->value != NULL && gbe_revision_read(row->key, row->key_size, &revision);
@@ -346,12 +337,12 @@ newest_row(const GbeBboltRow *row, gpointer data, GError **error)
 	newest->value = 0;
 	if (!newest->known)
 		return GBE_WALK_ON;
-	gbe_protobuf_init(&message, row->value, (gsize)row->value_size);
-	while (gbe_protobuf_next(&message, &field) == GBE_FIELD_NEXT)
-		if (gbe_field_is(&field, 1, GBE_WIRE_BYTES))
-			newest->key = gbe_key_hash(field.data, field.size);
-		else if (gbe_field_is(&field, 5, GBE_WIRE_BYTES))
-			newest->value = gbe_crc32c(0, field.data, field.size);
+	kv = gbe_protobuf_begin(row->value, (gsize)row->value_size);
+	while (gbe_protobuf_next(&kv))
+		if (gbe_protobuf_is(&kv, 1, GBE_WIRE_BYTES))
+			newest->key = gbe_key_hash(kv.data, kv.size);
+		else if (gbe_protobuf_is(&kv, 5, GBE_WIRE_BYTES))
+			newest->value = gbe_crc32c(0, kv.data, kv.size);
 	return GBE_WALK_ON;
 }
 
@@ -360,10 +351,10 @@ static bool
 read_newest(GbeDbReader *reader, const GbeBboltBucket *bucket, GError **error)
 {
 	GbeDbNewest newest = {.known = true, .none = true};
-	const GbeBboltVisitor visitor = {.row = newest_row, .data = &newest};
+	const GbeBboltVisitor visitor = {.row = newest_row, .data = &newest, .last_leaf = true};
 	g_auto(GbePageSet) reached = {0};
 
-	if (!gbe_bbolt_walk_end(&reader->bolt, bucket, &reached, &visitor, error))
+	if (!gbe_bbolt_walk(&reader->bolt, bucket, &reached, &visitor, error))
 		return false;
 	newest.none = reader->db.last_row == 0 && reader->db.compact_revision <= 0;
 	newest.deleted = newest.deleted || reader->db.last_row < reader->db.compact_revision;
@@ -388,9 +379,9 @@ gbe_db_read_rows(GbeDbReader *reader, const GbeBboltBucket *bucket, GbePageSet *
 		history = gbe_history_new(
 		    rows.compacted, MIN(reader->db.total_size, reader->db.size) / ROW_BYTES_MIN);
 	rows.history = history;
-	rows.start = gbe_stream_sum(&reader->snapshot);
-	rows.start_size = reader->snapshot.size;
-	if (!gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, NULL, error))
+	gbe_stream_settle(&reader->snapshot);
+	rows.start = reader->snapshot;
+	if (!gbe_bbolt_walk(&reader->bolt, bucket, reached, &visitor, error))
 		return false;
 	report_more(&rows, "db-row", rows.bad_rows);
 	report_more(&rows, "db-revision-gap", rows.gaps);

@@ -16,12 +16,11 @@ compare_sum(int fd, const char *what, guint64 size, const GbeDbOptions *options,
 	    GbeFindings *findings, GError **error)
 {
 	g_auto(GbeSha256) sha256 = {0};
-	g_auto(GbeWindow) window = {0};
+	g_auto(GbeWindow) window = gbe_window_begin(fd, what, WINDOW, NULL);
 	guint8 sum[GBE_SNAPSHOT_SUM];
 	const guint8 *bytes = NULL;
 	gsize got = 0;
 
-	gbe_window_init(&window, fd, what, WINDOW, NULL);
 	gbe_sha256_init(&sha256);
 	for (guint64 at = 0; at < size; at += got) {
 		if (!gbe_window_at(&window, at, (gsize)MIN(WINDOW, size - at), &bytes, &got, error))
@@ -143,7 +142,7 @@ bool
 gbe_snapshot_write(int fd, const char *what, GbeSnapshotPut put, gpointer data, GError **error)
 {
 	g_auto(GbeSha256) sha256 = {0};
-	g_auto(GbeWindow) window = {0};
+	g_auto(GbeWindow) window = gbe_window_begin(fd, what, WINDOW, NULL);
 	g_autofree guint8 *page = NULL;
 	guint8 sum[GBE_SNAPSHOT_SUM];
 	GbeBboltMeta meta;
@@ -163,7 +162,6 @@ gbe_snapshot_write(int fd, const char *what, GbeSnapshotPut put, gpointer data, 
 	gbe_bbolt_meta_write(&older, 1, page);
 	if (!put_piece(&sha256, page, meta.page_size, put, data, error))
 		return false;
-	gbe_window_init(&window, fd, what, WINDOW, NULL);
 	end = meta.high_water * meta.page_size;
 	for (guint64 at = (guint64)meta.page_size * 2; at < end; at += got) {
 		const guint8 *bytes = NULL;

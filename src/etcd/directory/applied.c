@@ -11,23 +11,6 @@
 #define U64 "%" G_GUINT64_FORMAT
 #define V2_VERSION "/0/version"
 
-/* Fields of InternalRaftRequest (etcd's api/etcdserverpb/raft_internal.proto). */
-enum {
-	FIELD_V2 = 2,
-	FIELD_PUT = 4,
-	FIELD_DELETE = 5,
-	FIELD_TXN = 6,
-	FIELD_COMPACTION = 7,
-	FIELD_LEASE_REVOKE = 9,
-	FIELD_ALARM = 10,
-	FIELD_LEASE_CHECKPOINT = 11,
-	FIELD_HEADER = 100,
-	FIELD_AUTH_ENABLE = 1000, /* also other fields about users, versions and members */
-	FIELD_AUTH_DISABLE = 1011,
-	FIELD_CLUSTER_VERSION = 1300,
-	FIELD_DOWNGRADE = 1302,
-};
-
 /* Fields of RequestOp, and how deeply transactions may nest. */
 enum {
 	OP_PUT = 2,
@@ -46,118 +29,109 @@ typedef struct {
 } Effect;
 
 static void
-take_put(Effect *effect, const GbeField *put, bool *ret_certain)
+take_put(Effect *effect, const GbeProtobuf *field, bool *ret_certain)
 {
 	const GbeDbNewest *newest = &effect->applied->newest;
 	bool same_value = newest->value == 0;
 	bool same_key = false;
 	bool plain = true;
-	GbeFieldResult result;
-	GbeProtobuf message;
-	GbeField field;
+	GbeProtobuf put = gbe_protobuf_inner(field);
 
-	gbe_field_open(put, &message);
-	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
-		if (gbe_field_is(&field, 1, GBE_WIRE_BYTES))
-			same_key = gbe_key_hash(field.data, field.size) == newest->key;
-		else if (gbe_field_is(&field, 2, GBE_WIRE_BYTES))
-			same_value = gbe_crc32c(0, field.data, field.size) == newest->value;
-		else if (!gbe_field_is(&field, 4, GBE_WIRE_VARINT))
+	while (gbe_protobuf_next(&put))
+		if (gbe_protobuf_is(&put, 1, GBE_WIRE_BYTES))
+			same_key = gbe_key_hash(put.data, put.size) == newest->key;
+		else if (gbe_protobuf_is(&put, 2, GBE_WIRE_BYTES))
+			same_value = gbe_crc32c(0, put.data, put.size) == newest->value;
+		else if (!gbe_protobuf_is(&put, 4, GBE_WIRE_VARINT))
 			plain = false; /* a lease, or it keeps the present value */
-	*ret_certain = plain && result == GBE_FIELD_END;
-	if (result != GBE_FIELD_END ||
-	    (!newest->deleted && same_key && (same_value || !*ret_certain)))
+	*ret_certain = plain && !put.bad;
+	if (put.bad || (!newest->deleted && same_key && (same_value || !*ret_certain)))
 		effect->makes = true;
 }
 
-static void take_txn(Effect *effect, const GbeField *txn, guint depth, bool *ret_certain);
+static void take_txn(Effect *effect, const GbeProtobuf *field, guint depth, bool *ret_certain);
 
 /* Takes one request of a transaction. *certain: all so far are certain, and one of them is a put. */
 static void
-take_op(Effect *effect, const GbeField *op, guint depth, bool *certain)
+take_op(Effect *effect, const GbeProtobuf *field, guint depth, bool *certain)
 {
-	GbeFieldResult result;
-	GbeProtobuf message;
-	GbeField field;
+	GbeProtobuf op = gbe_protobuf_inner(field);
 
-	gbe_field_open(op, &message);
-	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT) {
-		if (field.number == OP_PUT && field.type == GBE_WIRE_BYTES)
-			take_put(effect, &field, certain);
-		else if (field.number == OP_TXN && field.type == GBE_WIRE_BYTES)
-			take_txn(effect, &field, depth + 1, certain);
-		else if (field.number == OP_DELETE)
+	while (gbe_protobuf_next(&op)) {
+		if (gbe_protobuf_is(&op, OP_PUT, GBE_WIRE_BYTES))
+			take_put(effect, &op, certain);
+		else if (gbe_protobuf_is(&op, OP_TXN, GBE_WIRE_BYTES))
+			take_txn(effect, &op, depth + 1, certain);
+		else if (op.number == OP_DELETE)
 			effect->makes = effect->makes || effect->applied->newest.deleted;
 	}
-	effect->makes = effect->makes || result != GBE_FIELD_END;
+	effect->makes = effect->makes || op.bad;
 }
 
 /* 1 compare, 2 success, 3 failure. Only a transaction that has nothing but puts is certain, because one refused
  * request undoes all. */
 static void
-take_txn(Effect *effect, const GbeField *txn, guint depth, bool *ret_certain)
+take_txn(Effect *effect, const GbeProtobuf *field, guint depth, bool *ret_certain)
 {
+	GbeProtobuf txn = gbe_protobuf_inner(field);
 	bool certain = true;
 	guint puts = 0;
-	GbeFieldResult result;
-	GbeProtobuf message;
-	GbeField field;
 
 	*ret_certain = false;
 	if (depth > DEPTH_MAX) {
 		effect->makes = true;
 		return;
 	}
-	gbe_field_open(txn, &message);
-	while ((result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT) {
+	while (gbe_protobuf_next(&txn)) {
 		bool put = false;
 
-		if ((field.number == 2 || field.number == 3) && field.type == GBE_WIRE_BYTES)
-			take_op(effect, &field, depth, &put);
-		puts += field.number == 2;
-		certain = certain && field.number == 2 && put;
+		if ((txn.number == 2 || txn.number == 3) && txn.type == GBE_WIRE_BYTES)
+			take_op(effect, &txn, depth, &put);
+		puts += txn.number == 2;
+		certain = certain && txn.number == 2 && put;
 	}
-	effect->makes = effect->makes || result != GBE_FIELD_END;
-	*ret_certain = certain && puts > 0 && result == GBE_FIELD_END;
+	effect->makes = effect->makes || txn.bad;
+	*ret_certain = certain && puts > 0 && !txn.bad;
 }
 
 /* False: the request is one of the v2 API, which the database does not hold. */
 static bool
-take_request(Effect *effect, const GbeField *request)
+take_request(Effect *effect, const GbeProtobuf *request)
 {
-	bool known = request->number <= FIELD_LEASE_CHECKPOINT || request->number == FIELD_HEADER ||
-		     (request->number >= FIELD_AUTH_ENABLE && request->number <= FIELD_DOWNGRADE);
-	GbeProtobuf message;
-	GbeField field;
+	bool known = request->number <= GBE_RAFT_FIELD_LEASE_CHECKPOINT ||
+		     request->number == GBE_RAFT_FIELD_HEADER ||
+		     (request->number >= GBE_RAFT_FIELD_AUTH_ENABLE &&
+		      request->number <= GBE_RAFT_FIELD_DOWNGRADE);
+	GbeProtobuf inner = gbe_protobuf_inner(request);
 
-	if (request->number == FIELD_V2 && request->type == GBE_WIRE_BYTES)
+	if (request->number == GBE_RAFT_FIELD_V2 && request->type == GBE_WIRE_BYTES)
 		return false;
-	if (request->number == FIELD_AUTH_ENABLE || request->number == FIELD_AUTH_DISABLE)
+	if (request->number == GBE_RAFT_FIELD_AUTH_ENABLE ||
+	    request->number == GBE_RAFT_FIELD_AUTH_DISABLE)
 		effect->refuses = true;
 	/* The effect of a newer etcd's request is unknown. */
 	effect->makes = effect->makes || !known;
 	if (request->type != GBE_WIRE_BYTES)
 		return true;
 	switch (request->number) {
-	case FIELD_PUT:
+	case GBE_RAFT_FIELD_PUT:
 		take_put(effect, request, &effect->certain);
 		break;
-	case FIELD_TXN:
+	case GBE_RAFT_FIELD_TXN:
 		take_txn(effect, request, 0, &effect->certain);
 		break;
-	case FIELD_DELETE:
-	case FIELD_LEASE_REVOKE:
+	case GBE_RAFT_FIELD_DELETE:
+	case GBE_RAFT_FIELD_LEASE_REVOKE:
 		effect->makes = effect->makes || effect->applied->newest.deleted;
 		break;
-	case FIELD_COMPACTION:
-	case FIELD_ALARM:
+	case GBE_RAFT_FIELD_COMPACTION:
+	case GBE_RAFT_FIELD_ALARM:
 		/* AlarmRequest: 1 action, absent in a mere query. CompactionRequest: 1 revision. */
-		gbe_field_open(request, &message);
-		while (gbe_protobuf_next(&message, &field) == GBE_FIELD_NEXT) {
-			if (!gbe_field_is(&field, 1, GBE_WIRE_VARINT))
+		while (gbe_protobuf_next(&inner)) {
+			if (!gbe_protobuf_is(&inner, 1, GBE_WIRE_VARINT))
 				continue;
-			if (request->number == FIELD_COMPACTION)
-				effect->compaction = (gint64)field.value;
+			if (request->number == GBE_RAFT_FIELD_COMPACTION)
+				effect->compaction = (gint64)inner.value;
 			else
 				effect->refuses = true;
 		}
@@ -169,7 +143,7 @@ take_request(Effect *effect, const GbeField *request)
 }
 
 static void
-keep_version(const GbeField *field, char to[32])
+keep_version(const GbeProtobuf *field, char to[32])
 {
 	gsize size = MIN(field->size, 31);
 
@@ -183,21 +157,19 @@ take_version(GbeApplied *applied, guint64 index, const guint8 *at, gsize size)
 {
 	char version[32] = "";
 	bool is_version = false;
-	GbeProtobuf message, inner;
-	GbeField field, set;
+	GbeProtobuf request = gbe_protobuf_begin(at, size), set;
 
-	gbe_protobuf_init(&message, at, size);
-	while (gbe_protobuf_next(&message, &field) == GBE_FIELD_NEXT) {
-		if (gbe_field_is(&field, 3, GBE_WIRE_BYTES))
-			is_version = field.size == strlen(V2_VERSION) &&
-				     memcmp(field.data, V2_VERSION, field.size) == 0;
-		else if (is_version && gbe_field_is(&field, 4, GBE_WIRE_BYTES))
-			keep_version(&field, version);
-		if (!gbe_field_is(&field, FIELD_CLUSTER_VERSION, GBE_WIRE_BYTES))
+	while (gbe_protobuf_next(&request)) {
+		if (gbe_protobuf_is(&request, 3, GBE_WIRE_BYTES))
+			is_version = request.size == strlen(V2_VERSION) &&
+				     memcmp(request.data, V2_VERSION, request.size) == 0;
+		else if (is_version && gbe_protobuf_is(&request, 4, GBE_WIRE_BYTES))
+			keep_version(&request, version);
+		if (!gbe_protobuf_is(&request, GBE_RAFT_FIELD_CLUSTER_VERSION, GBE_WIRE_BYTES))
 			continue;
-		gbe_field_open(&field, &inner);
-		while (gbe_protobuf_next(&inner, &set) == GBE_FIELD_NEXT)
-			if (gbe_field_is(&set, 1, GBE_WIRE_BYTES))
+		set = gbe_protobuf_inner(&request);
+		while (gbe_protobuf_next(&set))
+			if (gbe_protobuf_is(&set, 1, GBE_WIRE_BYTES))
 				keep_version(&set, version);
 	}
 	if (*version == '\0')
@@ -222,11 +194,9 @@ take_leap(GbeApplied *applied, guint64 index)
 static void
 take_entry(GbeApplied *applied, const GbeWalEntry *entry, const guint8 *at, gsize have)
 {
+	GbeProtobuf request = gbe_protobuf_begin(at, have);
 	Effect effect = {.applied = applied};
-	GbeFieldResult result = GBE_FIELD_BAD;
 	bool is_v2 = false;
-	GbeProtobuf message;
-	GbeField field;
 
 	if (entry->index != applied->last + 1)
 		take_leap(applied, entry->index);
@@ -234,11 +204,9 @@ take_entry(GbeApplied *applied, const GbeWalEntry *entry, const guint8 *at, gsiz
 	if (entry->type != GBE_ENTRY_NORMAL)
 		return;
 	applied->started = true;
-	gbe_protobuf_init(&message, at, have);
-	while (have >= entry->size && !is_v2 &&
-	       (result = gbe_protobuf_next(&message, &field)) == GBE_FIELD_NEXT)
-		is_v2 = !take_request(&effect, &field);
-	if (result == GBE_FIELD_BAD) {
+	while (have >= entry->size && !is_v2 && gbe_protobuf_next(&request))
+		is_v2 = !take_request(&effect, &request);
+	if (have < entry->size || request.bad) {
 		effect = (Effect){.applied = applied, .makes = true};
 		if (have >= entry->size && applied->garbled == 0)
 			applied->garbled = entry->index;

@@ -419,30 +419,22 @@ judge_db_and_start(const Reading *reading)
 	for (guint i = 0; i < snapshots->len && !knows_snapshot; i++)
 		knows_snapshot = g_array_index(snapshots, GbeRaftPoint, i).index > 0;
 	/* The data that a directory was restored from, for example, is in no entry. */
-	if (!directory->has_db && start == 0 && knows_snapshot) {
-		report_file(
-		    reading, GBE_FINDING_DAMAGE, "member-no-db", "member/snap", GBE_NO, GBE_UNKNOWN,
-		    "there is no db, and none of the snapshots that the log knows of: etcd makes "
-		    "it again from the log, which may never have had all of it");
-		return false;
-	}
-	/* Only the db could tell how far a log with such an end went. */
-	if (!directory->has_db && start == 0 && !directory->wal.ended) {
-		report_file(
-		    reading, GBE_FINDING_DAMAGE, "member-no-db", "member/snap", GBE_NO, GBE_UNKNOWN,
-		    "there is no db: etcd makes it again from the log, which does not end as etcd "
-		    "leaves one; whether it had more nobody can tell");
-		return false;
-	}
-	if (!directory->has_db && start == 0) {
+	if (!directory->has_db && start == 0 && !knows_snapshot && directory->wal.ended) {
 		report_file(reading, GBE_FINDING_WARNING, "member-no-db", "member/snap", GBE_NO,
 			    GBE_NO, "there is no db; etcd makes it again from the log");
 		return false;
 	}
+	/* Only the db could tell how far a log without such an end went. */
 	if (!directory->has_db) {
-		report_file(reading, GBE_FINDING_DAMAGE, "member-no-db", "member/snap", GBE_YES,
-			    GBE_NO,
-			    "there is no db, and the log does not reach back to the beginning");
+		report_file(
+		    reading, GBE_FINDING_DAMAGE, "member-no-db", "member/snap", gbe_tri(start != 0),
+		    start != 0 ? GBE_NO : GBE_UNKNOWN, "%s",
+		    start != 0 ? "there is no db, and the log does not reach back to the beginning"
+		    : knows_snapshot
+			? "there is no db, and none of the snapshots that the log knows of: etcd "
+			  "makes it again from the log, which may never have had all of it"
+			: "there is no db: etcd makes it again from the log, which does not end as "
+			  "etcd leaves one; whether it had more nobody can tell");
 		return false;
 	}
 	if (!directory->db_tells || db->consistent_index >= start)

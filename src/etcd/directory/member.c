@@ -135,7 +135,7 @@ gbe_member_last_write(int data_fd, const char *member_path, gint64 *ret_seconds,
 	if (!gbe_layout_open(data_fd, member_path, "member", &fd, &local)) {
 		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 			return false;
-	} else if (!gbe_tree_walk_within(fd, NULL, &limits, take_newer, &newest, error)) {
+	} else if (!gbe_tree_walk(fd, NULL, &limits, take_newer, &newest, error)) {
 		return false;
 	}
 	*ret_seconds = newest;
@@ -261,13 +261,12 @@ take_others(int data_fd, const char *member_path, int wal_dir_fd, bool db_told, 
 
 		collector.wal_path = g_build_filename(dir, fp->wal_name, NULL);
 	}
-	if (!gbe_tree_walk_within(data_fd, excluded, &limits, collect_file, &collector, error))
+	if (!gbe_tree_walk(data_fd, excluded, &limits, collect_file, &collector, error))
 		return false;
 	if (wal_dir_fd >= 0) {
 		collector.prefix = WAL_DIR "/";
 		collector.wal_path = wal_told ? g_strdup(fp->wal_name) : NULL;
-		if (!gbe_tree_walk_within(wal_dir_fd, NULL, &limits, collect_file, &collector,
-					  error))
+		if (!gbe_tree_walk(wal_dir_fd, NULL, &limits, collect_file, &collector, error))
 			return gbe_prefix(error, "wal-dir");
 	}
 	g_ptr_array_sort(collector.snaps, compare_names);

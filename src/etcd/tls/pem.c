@@ -387,43 +387,30 @@ find_pem(GbePemReader *reader, GbePemKind kind)
 	return pem;
 }
 
-/* Of several CAs, the one that lasts longest: old ones stay in a bundle. */
-static void
-look_at_cas(GbeTlsFile *file)
+/* The first certificate. @all: the file is a bundle of CAs, of which the one that lasts longest counts, because old ones
+ * stay in it. */
+static GbePem *
+look_at_certificates(GbeTlsFile *file, bool all)
 {
 	g_auto(Opened) opened = {0};
+	g_autoptr(GbePem) first = NULL;
 	bool more = open_file(file, &opened);
 
 	while (more) {
-		g_autoptr(GbePem) ca = find_pem(opened.reader, GBE_PEM_CERTIFICATE);
+		g_autoptr(GbePem) pem = find_pem(opened.reader, GBE_PEM_CERTIFICATE);
 
-		more = ca != NULL && ca->kind == GBE_PEM_CERTIFICATE;
-		if (!more)
-			continue;
+		if (pem == NULL || pem->kind != GBE_PEM_CERTIFICATE)
+			break;
 		file->begins =
-		    file->expires < 0 ? ca->not_before : MIN(file->begins, ca->not_before);
-		file->expires = MAX(file->expires, ca->not_after);
+		    file->expires < 0 ? pem->not_before : MIN(file->begins, pem->not_before);
+		file->expires = MAX(file->expires, pem->not_after);
+		if (first == NULL)
+			first = g_steal_pointer(&pem);
+		more = all;
 	}
-	if (file->problem == NULL && file->expires < 0)
+	if (file->problem == NULL && (first == NULL || (all && file->expires < 0)))
 		file->problem = g_strdup("holds no certificate");
-}
-
-static GbePem *
-look_at_certificate(GbeTlsFile *file)
-{
-	g_auto(Opened) opened = {0};
-	g_autoptr(GbePem) certificate = NULL;
-
-	if (!open_file(file, &opened))
-		return NULL;
-	certificate = find_pem(opened.reader, GBE_PEM_CERTIFICATE);
-	if (certificate == NULL || certificate->kind != GBE_PEM_CERTIFICATE) {
-		file->problem = g_strdup("holds no certificate");
-		return NULL;
-	}
-	file->begins = certificate->not_before;
-	file->expires = certificate->not_after;
-	return g_steal_pointer(&certificate);
+	return g_steal_pointer(&first);
 }
 
 /* @certificate: to compare the key with, or NULL. */
@@ -459,12 +446,13 @@ begin_file(GbeTlsFile *file, const char *key, const char *path)
 void
 gbe_certificates_look(const char *cacert, const char *cert, const char *key, GbeTlsFile tls[3])
 {
+	g_autoptr(GbePem) ca = NULL;
 	g_autoptr(GbePem) certificate = NULL;
 
 	if (begin_file(&tls[0], "cacert", cacert))
-		look_at_cas(&tls[0]);
+		ca = look_at_certificates(&tls[0], true);
 	if (begin_file(&tls[1], "cert", cert))
-		certificate = look_at_certificate(&tls[1]);
+		certificate = look_at_certificates(&tls[1], false);
 	if (begin_file(&tls[2], "key", key))
 		look_at_key(&tls[2], certificate);
 }

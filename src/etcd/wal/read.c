@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "etcd/layout.h"
+#include "etcd/protobuf.h"
 #include "fs/list.h"
 
 /* A hundred years of elections do not reach this number. A wrong field that is read as a term, above all a member's
@@ -99,7 +100,7 @@ typedef struct {
 
 /* etcd refuses to start on it, so that starting loses nothing. */
 static void
-damage(Log *log, const char *code, const char *what)
+report_damage(Log *log, const char *code, const char *what)
 {
 	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, code, log->file, GBE_PLACE_RECORD,
 			 log->reader->offset, GBE_YES, GBE_NO, "%s", what);
@@ -108,7 +109,7 @@ damage(Log *log, const char *code, const char *what)
 
 /* Damage that etcd would take as it stands, with any effect. */
 static void
-disorder(Log *log, const char *what)
+report_disorder(Log *log, const char *what)
 {
 	gbe_findings_add(log->findings, GBE_FINDING_DAMAGE, "wal-order", log->file,
 			 GBE_PLACE_RECORD, log->reader->offset, GBE_UNKNOWN, GBE_YES, "%s", what);
@@ -118,17 +119,19 @@ disorder(Log *log, const char *what)
 static void
 take_metadata(Log *log)
 {
-	const GbeWalSegmentReader *reader = log->reader;
+	guint64 numbers[2] = {0};
 	GbeWalMetadata metadata;
 
-	if (!gbe_wal_metadata_read(reader->data, reader->have, &metadata)) {
-		damage(log, "wal-content", "whose log it is cannot be read");
+	if (!gbe_protobuf_numbers(log->reader->data, log->reader->have, numbers, 2, 0, NULL)) {
+		report_damage(log, "wal-content", "whose log it is cannot be read");
 		return;
 	}
+	metadata = (GbeWalMetadata){.member = numbers[0], .cluster = numbers[1]};
 	if (log->wal->has_metadata &&
 	    memcmp(&metadata, &log->wal->metadata, sizeof(metadata)) != 0) {
-		damage(log, "wal-other-member",
-		       "it belongs to another member or cluster than the segments before it");
+		report_damage(
+		    log, "wal-other-member",
+		    "it belongs to another member or cluster than the segments before it");
 		return;
 	}
 	log->wal->has_metadata = true;
@@ -140,15 +143,17 @@ take_change(Log *log, const GbeWalEntry *entry)
 {
 	const GbeWalSegmentReader *reader = log->reader;
 	GArray *changes = log->wal->changes;
+	guint64 numbers[3] = {0}; /* ID, type, node */
 	GbeConfChange change;
 
 	if (entry->type != GBE_ENTRY_CONF_CHANGE || entry->size > reader->have - entry->head ||
 	    changes->len >= GBE_WAL_CONF_CHANGES_MAX ||
-	    !gbe_wal_conf_change_read(reader->data + entry->head, (gsize)entry->size, &change)) {
+	    !gbe_protobuf_numbers(reader->data + entry->head, (gsize)entry->size, numbers, 3, 0,
+				  NULL)) {
 		log->wal->changes_lost = true;
 		return;
 	}
-	change.index = entry->index;
+	change = (GbeConfChange){.index = entry->index, .type = numbers[1], .node = numbers[2]};
 	g_array_append_val(changes, change);
 }
 
@@ -162,11 +167,11 @@ take_state(Log *log)
 
 	log->wal->has_state = true;
 	if (!gbe_wal_state_read(reader->data, reader->have, &state)) {
-		damage(log, "wal-content", "the state cannot be read");
+		report_damage(log, "wal-content", "the state cannot be read");
 		return;
 	}
 	if (state.term < before.term || state.commit < before.commit)
-		disorder(log, "the state goes back behind the one before it");
+		report_disorder(log, "the state goes back behind the one before it");
 	log->wal->state = state;
 }
 
@@ -182,7 +187,7 @@ check_length(Log *log)
 	    gbe_version_above(all_read, log->version) == GBE_NO)
 		return;
 	if (gbe_version_above(some_read, log->version) == GBE_YES)
-		damage(
+		report_damage(
 		    log, "wal-entry-size",
 		    "the record is longer than 10 MiB, which etcd 3.4 writes, and does not read");
 	else
@@ -200,18 +205,18 @@ take_entry(Log *log)
 
 	if (!gbe_wal_entry_read(log->reader->data, log->reader->have, log->reader->record.size,
 				&entry)) {
-		damage(log, "wal-content", "the entry cannot be read");
+		report_damage(log, "wal-content", "the entry cannot be read");
 		return;
 	}
 	check_length(log);
 	/* No checksum covers a record's type. A state that is read as an entry, or the reverse, breaks raft's rules: terms
 	 * never decrease from entry to entry, and committed entries are not replaced. */
 	if (entry.term > TERM_MAX)
-		disorder(log, "the entry's term cannot be right");
+		report_disorder(log, "the entry's term cannot be right");
 	else if (entry.index <= wal->state.commit)
-		disorder(log, "the entry would replace one that had been agreed on");
+		report_disorder(log, "the entry would replace one that had been agreed on");
 	else if (entry.index == wal->last_entry + 1 && entry.term < wal->last_term)
-		disorder(log, "the entry is of an older term than the one before it");
+		report_disorder(log, "the entry is of an older term than the one before it");
 	if (entry.index > wal->last_entry + 1 && entry.index > wal->gap) {
 		wal->gap = entry.index;
 		wal->gap_at = log->reader->offset;
@@ -240,7 +245,7 @@ take_snapshot(Log *log)
 	GbeBytes bytes;
 
 	if (!gbe_wal_snapshot_read(log->reader->data, log->reader->have, &point, &bytes)) {
-		damage(log, "wal-content", "the snapshot's record cannot be read");
+		report_damage(log, "wal-content", "the snapshot's record cannot be read");
 		return;
 	}
 	if (snapshots->len == GBE_WAL_SNAPSHOTS_MAX)
@@ -274,10 +279,11 @@ take_record(Log *log)
 		/* The head of a segment has the checksum of the previous one. The oldest segment follows one that
 		 * was deleted. */
 		if (reader->running != 0 && reader->running != reader->record.crc)
-			damage(log, "wal-chain",
-			       "it does not go on from the records before it: some are missing at "
-			       "their "
-			       "end, or a segment in between");
+			report_damage(
+			    log, "wal-chain",
+			    "it does not go on from the records before it: some are missing at "
+			    "their "
+			    "end, or a segment in between");
 		reader->running = reader->record.crc;
 		break;
 	case GBE_WAL_SNAPSHOT:
@@ -458,7 +464,7 @@ gbe_wal_last_record(int fd, const char *what, bool *ret_found, guint64 *ret_offs
 		    guint32 *ret_crc, GError **error)
 {
 	GbeLook look = gbe_look_begin(GBE_LOOK_SECONDS);
-	g_auto(GbeWindow) window = {0};
+	g_auto(GbeWindow) window = gbe_window_begin(fd, what, LAST_WINDOW, &look);
 	guint64 last = 0;
 	guint64 offset = 0;
 	bool found = false;
@@ -467,7 +473,6 @@ gbe_wal_last_record(int fd, const char *what, bool *ret_found, guint64 *ret_offs
 
 	if (fstat(fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at %s", what);
-	gbe_window_init(&window, fd, what, LAST_WINDOW, &look);
 	for (;;) {
 		const guint8 *at = NULL;
 		GbeWalFrame frame;

@@ -57,31 +57,6 @@ take_rest(const guint8 *start, const guint8 *at, const guint8 *end, guint64 leng
 	return true;
 }
 
-/* Reads the numbers 1 to @count of a message, in any order; 0 where one is missing. @bytes (number @bytes_at) may
- * be NULL. Unknown fields are skipped, as in etcd's reader. */
-static bool
-read_numbers(const guint8 *at, gsize size, guint64 *numbers, guint count, guint bytes_at,
-	     GbeField *bytes)
-{
-	GbeFieldResult result;
-	GbeProtobuf pb;
-	GbeField field;
-
-	gbe_protobuf_init(&pb, at, size);
-	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT) {
-		if (bytes != NULL && field.number == bytes_at) {
-			if (field.type != GBE_WIRE_BYTES)
-				return false;
-			*bytes = field;
-		} else if (field.number <= count) {
-			if (field.type != GBE_WIRE_VARINT)
-				return false;
-			numbers[field.number - 1] = field.value;
-		}
-	}
-	return result == GBE_FIELD_END;
-}
-
 bool
 gbe_wal_record_crc(const guint8 *at, gsize have, guint32 *ret_crc)
 {
@@ -103,12 +78,12 @@ gbe_wal_record_read(const guint8 *at, gsize have, guint64 length, GbeWalRecord *
 	const guint8 *end = at + have;
 	GbeWalRecord record = {0};
 	guint64 numbers[2] = {0};
-	GbeField data = {0};
+	GbeProtobuf data = {0};
 
 	if (!take_number(&next, end, TAG(1, GBE_WIRE_VARINT), &numbers[0]) ||
 	    !take_number(&next, end, TAG(2, GBE_WIRE_VARINT), &numbers[1]) ||
 	    !take_rest(at, next, end, length, TAG(3, GBE_WIRE_BYTES), &record.head, &record.size)) {
-		if (have < length || !read_numbers(at, have, numbers, 2, 3, &data))
+		if (have < length || !gbe_protobuf_numbers(at, have, numbers, 2, 3, &data))
 			return false;
 		record.head = data.data != NULL ? (gsize)(data.data - at) : have;
 		record.size = data.size;
@@ -143,14 +118,14 @@ gbe_wal_entry_read(const guint8 *at, gsize have, guint64 size, GbeWalEntry *ret_
 	const guint8 *end = at + have;
 	GbeWalEntry entry = {0};
 	guint64 numbers[3] = {0};
-	GbeField data = {0};
+	GbeProtobuf data = {0};
 
 	/* etcd 3.7 leaves out a number that is 0: the type of most entries. */
 	for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
 		(void)take_number(&next, end, TAG(i + 1, GBE_WIRE_VARINT), &numbers[i]);
 	if (!take_rest(at, next, end, size, TAG(4, GBE_WIRE_BYTES), &entry.head, &entry.size)) {
 		memset(numbers, 0, sizeof(numbers));
-		if (have < size || !read_numbers(at, have, numbers, 3, 4, &data))
+		if (have < size || !gbe_protobuf_numbers(at, have, numbers, 3, 4, &data))
 			return false;
 		entry.head = data.data != NULL ? (gsize)(data.data - at) : have;
 		entry.size = data.size;
@@ -173,7 +148,7 @@ gbe_wal_state_read(const guint8 *at, gsize size, GbeHardState *ret_state)
 	      take_number(&next, end, TAG(2, GBE_WIRE_VARINT), &numbers[1]) &&
 	      take_number(&next, end, TAG(3, GBE_WIRE_VARINT), &numbers[2]) && next == end)) {
 		memset(numbers, 0, sizeof(numbers));
-		if (!read_numbers(at, size, numbers, 3, 0, NULL))
+		if (!gbe_protobuf_numbers(at, size, numbers, 3, 0, NULL))
 			return false;
 	}
 	*ret_state = (GbeHardState){.term = numbers[0], .vote = numbers[1], .commit = numbers[2]};
@@ -181,34 +156,12 @@ gbe_wal_state_read(const guint8 *at, gsize size, GbeHardState *ret_state)
 }
 
 bool
-gbe_wal_metadata_read(const guint8 *at, gsize size, GbeWalMetadata *ret_metadata)
-{
-	guint64 numbers[2] = {0};
-
-	if (!read_numbers(at, size, numbers, 2, 0, NULL))
-		return false;
-	*ret_metadata = (GbeWalMetadata){.member = numbers[0], .cluster = numbers[1]};
-	return true;
-}
-
-bool
-gbe_wal_conf_change_read(const guint8 *at, gsize size, GbeConfChange *ret_change)
-{
-	guint64 numbers[3] = {0};
-
-	if (!read_numbers(at, size, numbers, 3, 0, NULL))
-		return false;
-	*ret_change = (GbeConfChange){.type = numbers[1], .node = numbers[2]};
-	return true;
-}
-
-bool
 gbe_wal_snapshot_read(const guint8 *at, gsize size, GbeRaftPoint *ret_point, GbeBytes *ret_conf)
 {
 	guint64 numbers[2] = {0};
-	GbeField conf = {0};
+	GbeProtobuf conf = {0};
 
-	if (!read_numbers(at, size, numbers, 2, 3, &conf))
+	if (!gbe_protobuf_numbers(at, size, numbers, 2, 3, &conf))
 		return false;
 	*ret_point = (GbeRaftPoint){.index = numbers[0], .term = numbers[1]};
 	if (ret_conf != NULL)
@@ -253,7 +206,7 @@ add_member(GArray *nodes, guint64 node)
 
 /* 1 voters, 2 learners, 3 outgoing voters, 4 future learners, who have no vote: one by one, or packed. */
 static bool
-add_field(GbeConfState *conf, const GbeField *field)
+add_field(GbeConfState *conf, const GbeProtobuf *field)
 {
 	GArray *nodes = field->number % 2 == 1 ? conf->voters : conf->learners;
 	const guint8 *at = field->data;
@@ -276,16 +229,13 @@ bool
 gbe_conf_state_read(const guint8 *at, gsize size, GbeConfState *ret_conf)
 {
 	g_auto(GbeConfState) conf = {NULL};
-	GbeFieldResult result;
-	GbeProtobuf pb;
-	GbeField field;
+	GbeProtobuf pb = gbe_protobuf_begin(at, size);
 
 	gbe_conf_state_init(&conf);
-	gbe_protobuf_init(&pb, at, size);
-	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT)
-		if (!add_field(&conf, &field))
+	while (gbe_protobuf_next(&pb))
+		if (!add_field(&conf, &pb))
 			return false;
-	if (result != GBE_FIELD_END)
+	if (pb.bad)
 		return false;
 	*ret_conf = conf;
 	conf = (GbeConfState){0};

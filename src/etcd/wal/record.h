@@ -63,6 +63,26 @@ typedef enum {
 	GBE_ENTRY_CONF_CHANGE_V2 = 2,
 } GbeEntryType;
 
+/* Fields of a normal entry's data, InternalRaftRequest (etcd's api/etcdserverpb/raft_internal.proto). */
+enum {
+	GBE_RAFT_FIELD_ID = 1,
+	GBE_RAFT_FIELD_V2 = 2,
+	GBE_RAFT_FIELD_RANGE = 3,
+	GBE_RAFT_FIELD_PUT = 4,
+	GBE_RAFT_FIELD_DELETE = 5,
+	GBE_RAFT_FIELD_TXN = 6,
+	GBE_RAFT_FIELD_COMPACTION = 7,
+	GBE_RAFT_FIELD_LEASE_REVOKE = 9,
+	GBE_RAFT_FIELD_ALARM = 10,
+	GBE_RAFT_FIELD_LEASE_CHECKPOINT = 11,
+	GBE_RAFT_FIELD_HEADER = 100,
+	GBE_RAFT_FIELD_AUTH_ENABLE = 1000, /* also other fields about users, versions and members */
+	GBE_RAFT_FIELD_AUTH_DISABLE = 1011,
+	GBE_RAFT_FIELD_CLUSTER_VERSION = 1300,
+	GBE_RAFT_FIELD_MEMBER_ATTRIBUTES = 1301,
+	GBE_RAFT_FIELD_DOWNGRADE = 1302,
+};
+
 typedef struct {
 	guint64 type; /* GbeEntryType, or any other number */
 	guint64 term, index;
@@ -86,7 +106,7 @@ typedef enum {
 } GbeConfType;
 
 typedef struct {
-	guint64 index; /* of the entry that makes the change; set by the caller */
+	guint64 index; /* of the entry that makes the change */
 	guint64 type;  /* GbeConfType */
 	guint64 node;
 } GbeConfChange;
@@ -94,8 +114,6 @@ typedef struct {
 /* False: it is not an entry. As with a record, @have may be less than @size. */
 bool gbe_wal_entry_read(const guint8 *at, gsize have, guint64 size, GbeWalEntry *ret_entry);
 bool gbe_wal_state_read(const guint8 *at, gsize size, GbeHardState *ret_state);
-bool gbe_wal_metadata_read(const guint8 *at, gsize size, GbeWalMetadata *ret_metadata);
-bool gbe_wal_conf_change_read(const guint8 *at, gsize size, GbeConfChange *ret_change);
 /* @ret_conf (may be NULL): the raft configuration, in @at's memory; size 0: none. */
 typedef struct {
 	const guint8 *at;

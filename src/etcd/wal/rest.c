@@ -9,18 +9,6 @@
 #include "base/crc32c.h"
 #include "etcd/protobuf.h"
 
-/* Fields of InternalRaftRequest. */
-enum {
-	FIELD_ID = 1,
-	FIELD_V2 = 2,
-	FIELD_RANGE = 3,
-	FIELD_ALARM = 10,
-	FIELD_HEADER = 100,
-	FIELD_CLUSTER_VERSION = 1300,
-	FIELD_MEMBER_ATTRIBUTES = 1301,
-	FIELD_DOWNGRADE = 1302,
-};
-
 /* The v2 API's keys are below /1; etcd's own data is below /0. */
 #define V2_KEYS "/1/"
 
@@ -28,47 +16,42 @@ enum {
 static GbeRaftKind
 kind_of_v2(const guint8 *at, gsize size)
 {
-	GbeProtobuf pb;
-	GbeField field;
+	GbeProtobuf pb = gbe_protobuf_begin(at, size);
 
-	gbe_protobuf_init(&pb, at, size);
-	while (gbe_protobuf_next(&pb, &field) == GBE_FIELD_NEXT)
-		if (gbe_field_is(&field, 3, GBE_WIRE_BYTES))
-			return field.size > strlen(V2_KEYS) &&
-				       memcmp(field.data, V2_KEYS, strlen(V2_KEYS)) == 0
+	while (gbe_protobuf_next(&pb))
+		if (gbe_protobuf_is(&pb, 3, GBE_WIRE_BYTES))
+			return pb.size > strlen(V2_KEYS) &&
+				       memcmp(pb.data, V2_KEYS, strlen(V2_KEYS)) == 0
 				   ? GBE_RAFT_V2_KEY
 				   : GBE_RAFT_NOTHING;
 	/* Too few bytes to tell, or no path: SYNC has none. */
-	return pb.at == pb.end ? GBE_RAFT_NOTHING : GBE_RAFT_V2_KEY;
+	return pb.bad ? GBE_RAFT_V2_KEY : GBE_RAFT_NOTHING;
 }
 
-/* AlarmRequest: 1 action, which is 0, and absent, in a mere query, such as a health check. */
-static GbeRaftKind
-kind_of_alarm(const GbeField *alarm)
+/* Is this AlarmRequest a mere query, such as a health check? Field 1, the action, is then 0 or absent. */
+static bool
+is_alarm_query(const GbeProtobuf *field)
 {
-	GbeProtobuf pb;
-	GbeField field;
-	GbeFieldResult result;
+	GbeProtobuf alarm = gbe_protobuf_inner(field);
 
-	if (alarm->type != GBE_WIRE_BYTES)
-		return GBE_RAFT_V3;
-	gbe_protobuf_init(&pb, alarm->data, alarm->size);
-	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT)
-		if (field.number == 1 && (field.type != GBE_WIRE_VARINT || field.value != 0))
-			return GBE_RAFT_V3;
-	return result == GBE_FIELD_END ? GBE_RAFT_NOTHING : GBE_RAFT_V3;
+	if (field->type != GBE_WIRE_BYTES)
+		return false;
+	while (gbe_protobuf_next(&alarm))
+		if (alarm.number == 1 && (alarm.type != GBE_WIRE_VARINT || alarm.value != 0))
+			return false;
+	return !alarm.bad;
 }
 
 static bool
 means_nothing(guint64 number)
 {
 	switch (number) {
-	case FIELD_ID:
-	case FIELD_RANGE:
-	case FIELD_HEADER:
-	case FIELD_CLUSTER_VERSION:
-	case FIELD_MEMBER_ATTRIBUTES:
-	case FIELD_DOWNGRADE:
+	case GBE_RAFT_FIELD_ID:
+	case GBE_RAFT_FIELD_RANGE:
+	case GBE_RAFT_FIELD_HEADER:
+	case GBE_RAFT_FIELD_CLUSTER_VERSION:
+	case GBE_RAFT_FIELD_MEMBER_ATTRIBUTES:
+	case GBE_RAFT_FIELD_DOWNGRADE:
 		return true;
 	default:
 		return false;
@@ -79,10 +62,8 @@ means_nothing(guint64 number)
 GbeRaftKind
 gbe_raft_request_kind(const guint8 *at, gsize have)
 {
-	GbeProtobuf pb;
-	GbeField field;
+	GbeProtobuf pb = gbe_protobuf_begin(at, have);
 
-	gbe_protobuf_init(&pb, at, have);
 	while (pb.at != pb.end) {
 		const guint8 *tag_at = pb.at;
 		guint64 tag = 0;
@@ -92,20 +73,21 @@ gbe_raft_request_kind(const guint8 *at, gsize have)
 		if (!gbe_protobuf_varint(&tag_at, pb.end, &tag) || tag >> 3 == 0)
 			return GBE_RAFT_V3;
 		number = tag >> 3;
-		if (!means_nothing(number) && number != FIELD_V2 && number != FIELD_ALARM)
+		if (!means_nothing(number) && number != GBE_RAFT_FIELD_V2 &&
+		    number != GBE_RAFT_FIELD_ALARM)
 			return GBE_RAFT_V3;
-		if (gbe_protobuf_next(&pb, &field) != GBE_FIELD_NEXT)
-			return number == FIELD_V2 ? GBE_RAFT_V2_KEY : GBE_RAFT_V3;
-		if (number == FIELD_ALARM && kind_of_alarm(&field) != GBE_RAFT_NOTHING)
+		if (!gbe_protobuf_next(&pb))
+			return number == GBE_RAFT_FIELD_V2 ? GBE_RAFT_V2_KEY : GBE_RAFT_V3;
+		if (number == GBE_RAFT_FIELD_ALARM && !is_alarm_query(&pb))
 			return GBE_RAFT_V3;
-		if (number != FIELD_V2 || field.type != GBE_WIRE_BYTES)
+		if (number != GBE_RAFT_FIELD_V2 || pb.type != GBE_WIRE_BYTES)
 			continue;
 		/* A request of the v2 API may stand alone: 3.4 still writes its member's name that way. Its second field
 		 * is then a method, which no other message begins with. */
-		alone = field.size >= strlen("GET") && field.size <= strlen("DELETE");
-		for (gsize i = 0; alone && i < field.size; i++)
-			alone = g_ascii_isupper(field.data[i]);
-		return alone ? kind_of_v2(at, have) : kind_of_v2(field.data, field.size);
+		alone = pb.size >= strlen("GET") && pb.size <= strlen("DELETE");
+		for (gsize i = 0; alone && i < pb.size; i++)
+			alone = g_ascii_isupper(pb.data[i]);
+		return alone ? kind_of_v2(at, have) : kind_of_v2(pb.data, pb.size);
 	}
 	return GBE_RAFT_NOTHING;
 }
@@ -164,11 +146,10 @@ gbe_v2_keys_count(int fd, const char *what, guint64 *ret_count, GError **error)
 {
 	const gsize length = strlen(NODE);
 	GbeLook look = gbe_look_begin(0);
-	g_auto(GbeWindow) window = {0};
+	g_auto(GbeWindow) window = gbe_window_begin(fd, what, WINDOW, &look);
 	guint64 count = 0;
 	bool done = false;
 
-	gbe_window_init(&window, fd, what, WINDOW, &look);
 	for (guint64 at = 0; !done;) {
 		const guint8 *bytes = NULL, *found;
 		gsize got = 0;

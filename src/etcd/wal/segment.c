@@ -20,8 +20,11 @@ void
 gbe_wal_segment_open(GbeWalSegmentReader *reader, int fd, const char *what, guint64 size,
 		     guint32 running, GbeLook *look)
 {
-	*reader = (GbeWalSegmentReader){.size = size, .running = running};
-	gbe_window_init(&reader->window, fd, what, WINDOW, look);
+	*reader = (GbeWalSegmentReader){
+	    .window = gbe_window_begin(fd, what, WINDOW, look),
+	    .size = size,
+	    .running = running,
+	};
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
@@ -172,16 +175,14 @@ is_misframed(GbeWalSegmentReader *reader, bool *ret_is, GError **error)
  * entries. Two writes in a row behind the hole prove a hole, because etcd flushes the log between them.
  */
 typedef struct {
+	GbeWindow *window; /* of the segment */
+	guint64 size;	   /* of the file */
+	guint64 spent;
+	/* The result: */
 	bool dirty;	  /* there is a byte that is not zero */
 	guint64 dirty_at; /* the first such byte */
 	bool flushed;	  /* records behind the hole were flushed */
 	guint64 flushed_at;
-} TailFacts;
-
-typedef struct {
-	GbeWindow *window;
-	guint64 size;
-	guint64 spent;
 } Tail;
 
 /* Moves *at on to the first byte that is not zero; *ret_found false: all are zero. */
@@ -257,7 +258,7 @@ record_at(Tail *tail, guint64 at, bool *ret_is, GbeWalRecord *ret_record, const 
 /* Follows records from *at on, as long as each follows from the one before. *at: after the last record that does;
  * one step on where there is no record, or nothing follows from the first. */
 static bool
-follow_records(Tail *tail, guint64 *at, bool entry, bool *ret_flushed, GError **error)
+follow_records(Tail *tail, guint64 *at, bool entry, GError **error)
 {
 	guint64 begin = *at;
 	guint64 next = *at;
@@ -276,7 +277,7 @@ follow_records(Tail *tail, guint64 *at, bool entry, bool *ret_flushed, GError **
 			break;
 		crc = record.crc;
 		if (record.type == GBE_WAL_ENTRY && closed) {
-			*ret_flushed = true;
+			tail->flushed = true;
 			return true;
 		}
 		/* Snapshot records are flushed one by one. */
@@ -290,32 +291,28 @@ follow_records(Tail *tail, guint64 *at, bool entry, bool *ret_flushed, GError **
 	return true;
 }
 
-/* Scans from @from up to @size, the file's, through the segment's @window. Holes of the file are skipped. @entry: an
+/* Scans from @from up to the end of the file. Holes of the file are skipped. @entry: an
  * entry, whole but for its frame, ends right before @from. The proof of a flush: an entry, then a state or only entries,
  * then a state, then an entry, each with the checksum that follows from its predecessor: the first and all before it
  * were flushed. */
 static bool
-scan_tail(GbeWindow *window, guint64 from, guint64 size, bool entry, TailFacts *ret_tail,
-	  GError **error)
+scan_tail(Tail *tail, guint64 from, bool entry, GError **error)
 {
-	Tail tail = {.window = window, .size = size};
-	TailFacts result = {0};
 	guint64 at = from;
 	bool found = false;
 
-	if (!find_dirt(&tail, &at, &result.dirty, error))
+	if (!find_dirt(tail, &at, &found, error))
 		return false;
-	result.dirty_at = at;
-	found = result.dirty;
+	tail->dirty = found;
+	tail->dirty_at = at;
 	/* Records begin at multiples of eight. */
-	while (found && !result.flushed && tail.spent <= BUDGET) {
+	while (found && !tail->flushed && tail->spent <= BUDGET) {
 		at -= at % STEP;
-		result.flushed_at = at;
-		if (!follow_records(&tail, &at, entry && at == from, &result.flushed, error) ||
-		    (!result.flushed && !find_dirt(&tail, &at, &found, error)))
+		tail->flushed_at = at;
+		if (!follow_records(tail, &at, entry && at == from, error) ||
+		    (!tail->flushed && !find_dirt(tail, &at, &found, error)))
 			return false;
 	}
-	*ret_tail = result;
 	return true;
 }
 
@@ -366,7 +363,7 @@ only_length_is_wrong(const Ending *ending, bool missing, bool *ret_is, GError **
 
 /* etcd would take this for the end and remove the rest. */
 static void
-report_hole(const Ending *ending, const TailFacts *tail, const char *what)
+report_hole(const Ending *ending, const Tail *tail, const char *what)
 {
 	gbe_findings_add(ending->findings, GBE_FINDING_DAMAGE, "wal-hole", ending->file,
 			 GBE_PLACE_RECORD, ending->reader->offset, GBE_NO, GBE_YES,
@@ -383,7 +380,7 @@ judge_zero(const Ending *ending, GbeTri *ret_whole, GError **error)
 	guint64 from = reader->offset;
 	bool wrong_length = false;
 	bool whole = false;
-	TailFacts tail;
+	Tail tail = {.window = &reader->window, .size = reader->size};
 
 	if (!only_length_is_wrong(ending, missing, &wrong_length, error) ||
 	    (missing && !is_misframed(reader, &whole, error)))
@@ -395,7 +392,7 @@ judge_zero(const Ending *ending, GbeTri *ret_whole, GError **error)
 	whole = whole && reader->record.type == GBE_WAL_ENTRY;
 	if (whole)
 		from += GBE_WAL_FRAME + (reader->record.head + reader->record.size + 7) / 8 * 8;
-	if (!scan_tail(&reader->window, from, reader->size, whole, &tail, error))
+	if (!scan_tail(&tail, from, whole, error))
 		return false;
 	if (whole && !tail.dirty) {
 		tail.dirty = true;
@@ -427,7 +424,7 @@ judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, GbeTri *ret_
 	bool too_long = end == GBE_WAL_END_CUT && reader->size - reader->offset >= GBE_WAL_FRAME &&
 			reader->frame.length + reader->frame.padding >= GBE_WAL_LENGTH_OLD;
 	bool wrong_length = false;
-	TailFacts tail;
+	Tail tail = {.window = &reader->window, .size = reader->size};
 
 	*ret_whole = GBE_NO;
 	if (report_askew(ending))
@@ -436,8 +433,7 @@ judge_torn(const Ending *ending, GbeWalEnd end, GbeVersion version, GbeTri *ret_
 		return false;
 	if (wrong_length)
 		return true;
-	if (!scan_tail(&reader->window, reader->offset + GBE_WAL_FRAME, reader->size, false, &tail,
-		       error))
+	if (!scan_tail(&tail, reader->offset + GBE_WAL_FRAME, false, error))
 		return false;
 	if (tail.flushed) {
 		report_hole(ending, &tail,

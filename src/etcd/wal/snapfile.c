@@ -95,11 +95,8 @@ static bool
 read_snapshot(Reader *reader, bool *ret_is, GError **error)
 {
 	const guint8 *bytes = NULL;
-	GbeField conf = {0};
+	GbeProtobuf conf = {0}, pb;
 	guint64 numbers[2] = {0};
-	GbeFieldResult result;
-	GbeProtobuf pb;
-	GbeField field;
 	guint64 size = 0;
 	gsize got = 0;
 
@@ -120,18 +117,17 @@ read_snapshot(Reader *reader, bool *ret_is, GError **error)
 	*ret_is = false;
 	if (got != size)
 		return true;
-	gbe_protobuf_init(&pb, bytes, got);
-	while ((result = gbe_protobuf_next(&pb, &field)) == GBE_FIELD_NEXT) {
-		if (gbe_field_is(&field, 1, GBE_WIRE_BYTES)) {
-			conf = field;
-		} else if (field.number == 2 || field.number == 3) {
-			if (field.type != GBE_WIRE_VARINT)
+	pb = gbe_protobuf_begin(bytes, got);
+	while (gbe_protobuf_next(&pb)) {
+		if (gbe_protobuf_is(&pb, 1, GBE_WIRE_BYTES)) {
+			conf = pb;
+		} else if (pb.number == 2 || pb.number == 3) {
+			if (pb.type != GBE_WIRE_VARINT)
 				return true;
-			numbers[field.number - 2] = field.value;
+			numbers[pb.number - 2] = pb.value;
 		}
 	}
-	if (result != GBE_FIELD_END ||
-	    !gbe_conf_state_read(conf.data, conf.size, &reader->snapfile->conf))
+	if (pb.bad || !gbe_conf_state_read(conf.data, conf.size, &reader->snapfile->conf))
 		return true;
 	reader->snapfile->point = (GbeRaftPoint){.index = numbers[0], .term = numbers[1]};
 	*ret_is = true;
@@ -198,7 +194,7 @@ gbe_snapfile_read(int fd, const char *name, GbeLook *look, GbeSnapfile **ret_sna
 	} else {
 		snapfile->size = (guint64)st.st_size;
 		reader.size = snapfile->size;
-		gbe_window_init(&reader.window, fd, name, WINDOW, look);
+		reader.window = gbe_window_begin(fd, name, WINDOW, look);
 		done = read_all(&reader, &local);
 		gbe_window_clear(&reader.window);
 		if (!done && !gbe_pass_unless(error, &local, GBE_ERROR_CANNOT_TELL))

@@ -8,8 +8,7 @@
 #include "fs/exchange.h"
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "fs/remove.h"
-#include "fs/subvolume.h"
+#include "fs/tree.h"
 #include "fs/write.h"
 
 #include <errno.h>
@@ -360,7 +359,7 @@ clone_pass(Clone *clone, int pass, int src_fd, int dst_fd, GError **error)
 	if (!enter_level(clone, gbe_steal_fd(&src), gbe_steal_fd(&dst), &st, "the top of the tree",
 			 error))
 		return false;
-	if (!gbe_tree_walk(src_fd, clone->options->exclude, clone_visit, clone, error))
+	if (!gbe_tree_walk(src_fd, clone->options->exclude, NULL, clone_visit, clone, error))
 		return false;
 	while (clone->depth > 0)
 		if (!leave_level(clone, error))
@@ -483,7 +482,7 @@ gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *d
 
 	if (!gbe_open_dir_at(src_parent, src, &src_fd, error))
 		return false;
-	if (!gbe_tree_scan(src_fd, options->exclude, &result.info, error))
+	if (!gbe_tree_scan(src_fd, options->exclude, NULL, &result.info, error))
 		return gbe_prefix(error, "cannot clone %s", src);
 	subvolume = options->allowed == GBE_METHOD_SNAPSHOT && gbe_is_subvolume(src_fd) &&
 		    gbe_same_filesystem(src_fd, dst_parent);

@@ -511,10 +511,10 @@ gbe_compare_trees(int src_dir, int dst_dir, GbeCompare how, const char *const *e
 					 top, error))
 		return false;
 	if (!mirror_begin(&compare.mirror, dst_dir, error) ||
-	    !gbe_tree_walk(src_dir, names, compare_visit, &compare, error))
+	    !gbe_tree_walk(src_dir, names, NULL, compare_visit, &compare, error))
 		return false;
 	return mirror_begin(&source, src_dir, error) &&
-	       gbe_tree_walk(dst_dir, names, surplus_visit, &source, error);
+	       gbe_tree_walk(dst_dir, names, NULL, surplus_visit, &source, error);
 }
 
 /* ---- a tree and its manifest ---- */
@@ -651,8 +651,8 @@ walk_listing(Listing *listing, int data_dir, const char *const *exclude,
 
 	listing->links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL);
 	listing->known = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, g_free);
-	return gbe_tree_walk_within(data_dir, (const char *const *)excluded->pdata, limits,
-				    listing_visit, listing, error);
+	return gbe_tree_walk(data_dir, (const char *const *)excluded->pdata, limits, listing_visit,
+			     listing, error);
 }
 
 bool
@@ -696,8 +696,8 @@ gbe_compare_manifest(int data_dir, const GbeManifest *manifest, bool digests,
 }
 
 bool
-gbe_compare_record_within(int data_dir, const char *const *exclude, bool digests,
-			  const GbeTreeLimits *limits, GbeManifest *manifest, GError **error)
+gbe_compare_record(int data_dir, const char *const *exclude, bool digests,
+		   const GbeTreeLimits *limits, GbeManifest *manifest, GError **error)
 {
 	g_auto(Listing) listing = {.digests = digests, .recorded = gbe_manifest_new()};
 	g_autoptr(GError) local = NULL;
@@ -714,11 +714,4 @@ gbe_compare_record_within(int data_dir, const char *const *exclude, bool digests
 	manifest->files_count = listed ? listing.files : 0;
 	manifest->size = listed ? listing.bytes : 0;
 	return true;
-}
-
-bool
-gbe_compare_record(int data_dir, const char *const *exclude, bool digests, GbeManifest *manifest,
-		   GError **error)
-{
-	return gbe_compare_record_within(data_dir, exclude, digests, NULL, manifest, error);
 }

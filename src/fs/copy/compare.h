@@ -35,12 +35,10 @@ bool gbe_compare_manifest(int data_dir, const GbeManifest *manifest, bool digest
  * with more than GBE_DIGEST_HOLES bytes of holes. A tree is not listed where it exceeds what a tree may be (deeper,
  * larger, with a mount point or a subvolume in it) or @limits (NULL: those of every tree): files is then NULL,
  * files_count and size are 0. */
-bool gbe_compare_record_within(int data_dir, const char *const *exclude, bool digests,
-			       const GbeTreeLimits *limits, GbeManifest *manifest,
-			       GError **error) GBE_CHECKED;
 bool gbe_compare_record(int data_dir, const char *const *exclude, bool digests,
-			GbeManifest *manifest, GError **error) GBE_CHECKED;
-/* Did the last gbe_compare_record*() list the tree? */
+			const GbeTreeLimits *limits, GbeManifest *manifest,
+			GError **error) GBE_CHECKED;
+/* Did the last gbe_compare_record() list the tree? */
 static inline bool
 gbe_compare_is_listed(const GbeManifest *manifest)
 {

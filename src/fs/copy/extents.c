@@ -80,30 +80,6 @@ typedef struct {
 	GHashTable *links; /* of GbeInode */
 } Count;
 
-static bool
-count_extents(int fd, guint64 *ret_exclusive, guint64 *ret_extents, GError **error)
-{
-	g_autofree GbeFiemap *fiemap = g_new0(GbeFiemap, 1);
-	const struct fiemap_extent *extent = NULL;
-	guint64 exclusive = 0;
-	guint64 extents = 0;
-
-	/* Blocks that are allocated after the end of the file count, too. */
-	gbe_fiemap_init(fiemap, fd, FIEMAP_MAX_OFFSET, 0);
-	for (;;) {
-		if (!gbe_fiemap_next(fiemap, &extent, error))
-			return false;
-		if (extent == NULL)
-			break;
-		extents++;
-		if ((extent->fe_flags & FIEMAP_EXTENT_SHARED) == 0)
-			exclusive += extent->fe_length;
-	}
-	*ret_exclusive = exclusive;
-	*ret_extents = extents;
-	return true;
-}
-
 static int
 open_file(int dir_fd, const char *name)
 {
@@ -111,32 +87,26 @@ open_file(int dir_fd, const char *name)
 }
 
 static bool
-count_file(Count *count, int dir_fd, const char *name, const struct stat *st, GError **error)
+count_exclusive(int dir_fd, const char *name, guint64 *ret_exclusive, GError **error)
 {
+	g_autofree GbeFiemap *fiemap = g_new0(GbeFiemap, 1);
+	const struct fiemap_extent *extent = NULL;
 	gbe_autofd int fd = open_file(dir_fd, name);
-	g_autoptr(GError) local_error = NULL;
-	guint64 size = (guint64)st->st_size;
-	guint64 allocated = (guint64)st->st_blocks * 512;
-	guint64 exclusive = allocated;
-	guint64 extents = 0, data = 0, begin, end;
+	guint64 exclusive = 0;
 
 	if (fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open it");
-	/* Ends early where a file grows meanwhile: the figures are for a decision on space, not a proof. */
-	for (guint64 at = 0; at < size; at = end) {
-		if (!gbe_next_data(fd, at, size, &begin, &end, "a file", error))
+	/* Blocks that are allocated after the end of the file also count. */
+	gbe_fiemap_init(fiemap, fd, FIEMAP_MAX_OFFSET, 0);
+	for (;;) {
+		if (!gbe_fiemap_next(fiemap, &extent, error))
 			return false;
-		data += end - begin;
+		if (extent == NULL)
+			break;
+		if ((extent->fe_flags & FIEMAP_EXTENT_SHARED) == 0)
+			exclusive += extent->fe_length;
 	}
-	if (count->fiemap && st->st_blocks > 0 &&
-	    !count_extents(fd, &exclusive, &extents, &local_error) &&
-	    !gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED))
-		return false;
-	count->sum.apparent += size;
-	count->sum.data += data;
-	count->sum.allocated += allocated;
-	count->sum.exclusive += exclusive;
-	count->sum.extents += extents;
+	*ret_exclusive = exclusive;
 	return true;
 }
 
@@ -145,15 +115,22 @@ count_visit(const char *path, int dir_fd, const char *name, const struct stat *s
 	    GError **error)
 {
 	Count *count = data;
+	g_autoptr(GError) local_error = NULL;
+	guint64 allocated = (guint64)st->st_blocks * 512;
+	guint64 exclusive = allocated;
 
 	count->sum.entries++;
 	if (!S_ISREG(st->st_mode) || !gbe_inode_set_add(count->links, st))
 		return true;
-	if (!count_file(count, dir_fd, name, st, error)) {
+	if (count->fiemap && st->st_blocks > 0 &&
+	    !count_exclusive(dir_fd, name, &exclusive, &local_error) &&
+	    !gbe_pass_unless(error, &local_error, GBE_ERROR_UNSUPPORTED)) {
 		g_autofree char *text = gbe_path_to_text(path);
 
 		return gbe_prefix(error, "cannot count the extents of %s", text);
 	}
+	count->sum.allocated += allocated;
+	count->sum.exclusive += exclusive;
 	return true;
 }
 
@@ -164,7 +141,7 @@ gbe_extents_of_tree(int dir_fd, bool fiemap, GbeExtents *ret_extents, GError **e
 	    .fiemap = fiemap,
 	    .links = g_hash_table_new_full(gbe_inode_hash, gbe_inode_equal, g_free, NULL),
 	};
-	bool ok = gbe_tree_walk(dir_fd, NULL, count_visit, &count, error);
+	bool ok = gbe_tree_walk(dir_fd, NULL, NULL, count_visit, &count, error);
 
 	g_hash_table_unref(count.links);
 	if (ok)
@@ -237,7 +214,7 @@ gbe_extents_exceed(int dir_fd, const char *const *exclude, guint limit, bool *re
 {
 	Budget budget = {.left = limit};
 
-	if (!gbe_tree_walk(dir_fd, exclude, spend_visit, &budget, error))
+	if (!gbe_tree_walk(dir_fd, exclude, NULL, spend_visit, &budget, error))
 		return false;
 	*ret_exceed = budget.exceeded;
 	return true;

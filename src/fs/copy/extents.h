@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Counts in extents how many bytes a copy would write (SEEK_DATA and preallocation) and how many a removal would
- * free (FIEMAP's shared flag). Lists the extents and the data of a file. Only reads.
+ * Counts how many bytes a copy would write and how many a removal would free (FIEMAP's shared flag). Lists the extents
+ * and the data of a file. Only reads.
  */
 #pragma once
 
@@ -12,15 +12,12 @@
 #include <linux/fiemap.h>
 
 typedef struct {
-	guint64 apparent;  /* sum of sizes */
-	guint64 data;	   /* as SEEK_DATA/SEEK_HOLE report */
 	guint64 allocated; /* from st_blocks */
 	guint64 exclusive; /* allocated and not shared with another file: a removal frees it */
-	guint64 extents;   /* number */
 	guint64 entries;   /* files and directories below the tree's top */
 } GbeExtents;
 
-/* With @fiemap false, exclusive equals allocated and extents is 0. */
+/* With @fiemap false, exclusive equals allocated. */
 bool gbe_extents_of_tree(int dir_fd, bool fiemap, GbeExtents *ret_extents,
 			 GError **error) GBE_CHECKED;
 /* Fills in what a copy of @src_fd's tree would take where @dst_fd is, and what is free there. With @clones a copy takes

@@ -29,56 +29,35 @@ throw_xattr(GError **error, int errsv, const char *verb, const char *name, const
 			       name, what);
 }
 
-/* NUL-terminated names one after the other. */
+/* The value of the attribute @name; NULL: the names of all, NUL-terminated, one after the other. */
 static bool
-list_xattrs(GbeInodeRef ref, const char *what, char **ret_names, gsize *ret_size, GError **error)
+read_xattr(GbeInodeRef ref, const char *name, const char *what, char **ret_bytes, gsize *ret_size,
+	   GError **error)
 {
+	const gsize most = name == NULL ? XATTR_LIST_MAX : XATTR_SIZE_MAX;
 	g_autofree char *path = ref_path(ref);
-	g_autofree char *names = NULL;
-	gsize room = SMALL;
+	g_autofree char *bytes = NULL;
 
-	for (;;) {
+	for (gsize room = SMALL;; room = most) {
 		ssize_t size;
 
-		names = g_realloc(names, room);
-		size =
-		    path == NULL ? flistxattr(ref.fd, names, room) : llistxattr(path, names, room);
+		bytes = g_realloc(bytes, room);
+		if (name == NULL)
+			size = path == NULL ? flistxattr(ref.fd, bytes, room)
+					    : llistxattr(path, bytes, room);
+		else
+			size = path == NULL ? fgetxattr(ref.fd, name, bytes, room)
+					    : lgetxattr(path, name, bytes, room);
+		if (size < 0 && name == NULL && errno == EOPNOTSUPP)
+			size = 0;
 		if (size >= 0) {
+			*ret_bytes = g_steal_pointer(&bytes);
 			*ret_size = (gsize)size;
-			break;
-		}
-		if (errno == EOPNOTSUPP) {
-			*ret_size = 0;
-			break;
-		}
-		if (errno != ERANGE || room == XATTR_LIST_MAX)
-			return throw_xattr(error, errno, "list", "names", what);
-		room = XATTR_LIST_MAX;
-	}
-	*ret_names = g_steal_pointer(&names);
-	return true;
-}
-
-static bool
-get_xattr(GbeInodeRef ref, const char *name, const char *what, GBytes **ret_value, GError **error)
-{
-	g_autofree char *path = ref_path(ref);
-	g_autofree char *value = NULL;
-	gsize room = SMALL;
-
-	for (;;) {
-		ssize_t size;
-
-		value = g_realloc(value, room);
-		size = path == NULL ? fgetxattr(ref.fd, name, value, room)
-				    : lgetxattr(path, name, value, room);
-		if (size >= 0) {
-			*ret_value = g_bytes_new_take(g_steal_pointer(&value), (gsize)size);
 			return true;
 		}
-		if (errno != ERANGE || room == XATTR_SIZE_MAX)
-			return throw_xattr(error, errno, "read", name, what);
-		room = XATTR_SIZE_MAX;
+		if (errno != ERANGE || room == most)
+			return name == NULL ? throw_xattr(error, errno, "list", "names", what)
+					    : throw_xattr(error, errno, "read", name, what);
 	}
 }
 
@@ -89,18 +68,16 @@ copy_xattrs(GbeInodeRef src, GbeInodeRef dst, const char *what, GError **error)
 	g_autofree char *names = NULL;
 	gsize size = 0;
 
-	if (!list_xattrs(src, what, &names, &size, error))
+	if (!read_xattr(src, NULL, what, &names, &size, error))
 		return false;
 	for (const char *name = names; name < names + size; name += strlen(name) + 1) {
-		g_autoptr(GBytes) value = NULL;
-		const void *bytes;
+		g_autofree char *value = NULL;
 		gsize len = 0;
 
-		if (!get_xattr(src, name, what, &value, error))
+		if (!read_xattr(src, name, what, &value, &len, error))
 			return false;
-		bytes = g_bytes_get_data(value, &len);
-		if ((dst_path == NULL ? fsetxattr(dst.fd, name, bytes, len, 0)
-				      : lsetxattr(dst_path, name, bytes, len, 0)) < 0)
+		if ((dst_path == NULL ? fsetxattr(dst.fd, name, value, len, 0)
+				      : lsetxattr(dst_path, name, value, len, 0)) < 0)
 			return throw_xattr(error, errno, "write", name, what);
 	}
 	return true;
@@ -151,7 +128,7 @@ gbe_metadata_hand_over_at(int dir_fd, const char *name, const struct stat *st, u
 
 	if (fchownat(dir_fd, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
 		return gbe_throw_errno(error, errno, "cannot set the owner of %s", what);
-	if (!list_xattrs(ref, what, &names, &size, error))
+	if (!read_xattr(ref, NULL, what, &names, &size, error))
 		return false;
 	for (const char *n = names; n < names + size; n += strlen(n) + 1) {
 		bool privilege = g_str_has_prefix(n, XATTR_SECURITY_PREFIX) ||
@@ -224,8 +201,8 @@ gbe_metadata_compare_xattrs(GbeInodeRef src, GbeInodeRef dst, const char *what, 
 	g_autofree char *dst_names = NULL;
 	gsize src_size = 0, dst_size = 0;
 
-	if (!list_xattrs(src, what, &src_names, &src_size, error) ||
-	    !list_xattrs(dst, what, &dst_names, &dst_size, error))
+	if (!read_xattr(src, NULL, what, &src_names, &src_size, error) ||
+	    !read_xattr(dst, NULL, what, &dst_names, &dst_size, error))
 		return false;
 	for (const char *n = dst_names; n < dst_names + dst_size; n += strlen(n) + 1)
 		if (!has_name(src_names, src_size, n))
@@ -234,15 +211,17 @@ gbe_metadata_compare_xattrs(GbeInodeRef src, GbeInodeRef dst, const char *what, 
 					 "has none",
 					 what, n);
 	for (const char *n = src_names; n < src_names + src_size; n += strlen(n) + 1) {
-		g_autoptr(GBytes) a = NULL;
-		g_autoptr(GBytes) b = NULL;
+		g_autofree char *a = NULL;
+		g_autofree char *b = NULL;
+		gsize a_size = 0, b_size = 0;
 
 		if (!has_name(dst_names, dst_size, n))
 			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 					 "%s: the extended attribute %s is missing", what, n);
-		if (!get_xattr(src, n, what, &a, error) || !get_xattr(dst, n, what, &b, error))
+		if (!read_xattr(src, n, what, &a, &a_size, error) ||
+		    !read_xattr(dst, n, what, &b, &b_size, error))
 			return false;
-		if (!g_bytes_equal(a, b))
+		if (a_size != b_size || memcmp(a, b, a_size) != 0)
 			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 					 "%s: the extended attribute %s differs", what, n);
 	}
@@ -292,6 +271,6 @@ gbe_project_give(int tree_fd, int like_fd, GError **error)
 	if (like.fsx_projid == has.fsx_projid &&
 	    ((like.fsx_xflags ^ has.fsx_xflags) & FS_XFLAG_PROJINHERIT) == 0)
 		return true;
-	return gbe_tree_walk_within(tree_fd, NULL, &limits, project_visit, &like, error) &&
+	return gbe_tree_walk(tree_fd, NULL, &limits, project_visit, &like, error) &&
 	       set_project(tree_fd, true, &like, "the tree", error);
 }
