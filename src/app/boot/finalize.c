@@ -17,7 +17,6 @@
 #include "base/fault.h"
 #include "core/decide/shutdown.h"
 #include "core/record/update-lock.h"
-#include "sys/deployment/booted.h"
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
 

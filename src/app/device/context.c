@@ -12,7 +12,6 @@
 #include "fs/own-dir.h"
 #include "fs/probe.h"
 #include "fs/reserve.h"
-#include "sys/deployment/booted.h"
 
 #define MAINTENANCE_WAIT_MS 1000
 

@@ -11,7 +11,7 @@
 #include "core/config/config.h"
 #include "core/deployment.h"
 #include "fs/lock.h"
-#include "sys/deployment/run.h"
+#include "sys/deployment/booted.h"
 
 #define GBE_STATE_DIR "/var/lib/greenboot-etcd"
 /* The variables of a member of a cluster (core/units/cluster-env.h), which etcd's unit reads. */

@@ -9,7 +9,7 @@
 #include "core/shown.h"
 #include "core/units/cluster-env.h"
 #include "fs/open.h"
-#include "sys/deployment/run.h"
+#include "sys/deployment/deployments.h"
 #include "sys/systemd/events.h"
 
 /* A disk that did not answer may answer in a moment. */
