@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/backup.h"
 
-#include "app/backup/retention.h"
 #include "app/backups/verify.h"
+#include "app/state/state.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
+#include "core/decide/situation.h"
 #include "core/space.h"
 #include "fs/copy/clone.h"
 #include "fs/copy/compare.h"
@@ -15,6 +16,7 @@
 #include "fs/remove.h"
 #include "fs/sync.h"
 #include "fs/write.h"
+#include "sys/systemd/events.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,6 +24,7 @@
 
 /* One that is taken from under a running etcd. */
 #define LIVE_TRIES 3U
+#define LOCK_WAIT_MS 30000
 
 typedef struct {
 	GbeApp *app;
@@ -270,5 +273,179 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 	}
 	b.timing.total_usec = g_get_monotonic_time() - begin - b.timing.look_usec;
 	*ret_timing = b.timing;
+	return true;
+}
+
+/* ---- removed ---- */
+
+bool
+gbe_retention_remove(GbeApp *app, GbeObserved *observed, const GbeManifest *backup,
+		     const char *reason, gint64 *patience, GError **error)
+{
+	GbeEventFields fields = {.action = "delete",
+				 .backup = backup->name,
+				 .deployment = backup->deployment.id,
+				 .reason = reason};
+	g_autoptr(GError) local = NULL;
+	bool ok = gbe_store_remove(observed->store, backup->name, patience, &local);
+
+	/* Partly removed, it is no backup any more. */
+	if (!ok && !g_error_matches(local, GBE_ERROR, GBE_ERROR_PARTIAL))
+		return gbe_pass(error, &local);
+	gbe_event_deleted(&fields);
+	gbe_state_note_entry(app, GBE_LEDGER_REMOVED, backup, reason);
+	g_ptr_array_remove(observed->facts->backups, (gpointer)backup);
+	return ok || gbe_pass(error, &local);
+}
+
+bool
+gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpointer data,
+		  GError **error)
+{
+	g_autoptr(GArray) removals = gbe_retention_apply(observed->facts);
+	int data_fd = observed->data->fd >= 0 ? observed->data->fd : observed->data->parent_fd;
+	/* The caller needs the space now. */
+	gint64 *patience = ask != NULL ? NULL : app->patience;
+
+	for (guint i = 0; i < removals->len; i++) {
+		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
+		GbeRetentionAnswer answer = GBE_RETENTION_REMOVE;
+		g_autoptr(GError) failure = NULL;
+
+		/* A backup that etcd's room depends on goes only if that makes room: it lies with the data, and etcd
+		 * still lacks room. */
+		if (removal->for_room &&
+		    (!gbe_same_filesystem(gbe_store_at(observed->store, removal->backup->name)->fd,
+					  data_fd) ||
+		     (ask == NULL && gbe_observe_cramped(observed) != GBE_YES)))
+			continue;
+		if (ask != NULL && !ask(data, removal, &answer, error))
+			return false;
+		if (answer == GBE_RETENTION_END)
+			return true;
+		if (answer == GBE_RETENTION_LEAVE ||
+		    gbe_retention_remove(app, observed, removal->backup, removal->reason, patience,
+					 &failure))
+			continue;
+		if (error != NULL)
+			return gbe_pass(error, &failure);
+		gbe_note("retention: %s", failure->message);
+	}
+	return true;
+}
+
+/* ---- found damaged ---- */
+
+bool
+gbe_damage_read_again(GbeApp *app, GbeObserved *observed, const GbeManifest *was,
+		      GbeManifest **ret_now, GError **error)
+{
+	GbeStore *store = gbe_store_at(observed->store, was->name);
+	g_autoptr(GbeIntent) intent = NULL;
+	g_autoptr(GbeManifest) now = NULL;
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int entry_fd = -1;
+
+	if (!gbe_state_read_intent(app, &intent, error))
+		return false;
+	if (intent != NULL)
+		return gbe_throw(error, GBE_ERROR_BUSY, "an interrupted operation comes first");
+	if (!gbe_open_dir_at(store->fd, was->name, &entry_fd, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
+	if (!gbe_store_read_manifest(store, entry_fd, was->name, &now, error))
+		return false;
+	if (now->sequence == was->sequence && !now->consumed)
+		*ret_now = g_steal_pointer(&now);
+	return true;
+}
+
+static void
+set_bad(GbeManifest *manifest, const char *why)
+{
+	manifest->grade = GBE_GRADE_BAD;
+	g_free(manifest->grade_reason);
+	manifest->grade_reason = g_strdup(why);
+}
+
+bool
+gbe_damage_grade(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
+		 GError **error)
+{
+	GbeManifest *was = (GbeManifest *)gbe_facts_backup(observed->facts, name);
+	g_autoptr(GbeManifest) now = NULL;
+
+	if (was == NULL)
+		return true;
+	set_bad(was, why);
+	if (app->lock == NULL)
+		return true;
+	if (!gbe_damage_read_again(app, observed, was, &now, error))
+		return gbe_prefix(error, "grade of %s", name);
+	/* The first reason for a bad grade stays. */
+	if (now == NULL || now->grade == GBE_GRADE_BAD)
+		return true;
+	set_bad(now, why);
+	if (!gbe_store_write_manifest(observed->store, now, error))
+		return false;
+	gbe_state_note_entry(app, GBE_LEDGER_GRADED, now, why);
+	return true;
+}
+
+/* For the MOTD, which shows the last operation when it failed. @what: "has rotted". */
+static void
+tell_person(GbeApp *app, const GbeObserved *observed, const char *name, const char *what,
+	    const char *why, const char *operation)
+{
+	GbeLastOperation last = {
+	    .operation = g_strdup(operation),
+	    .result = g_strdup("failed"),
+	    .reason = g_strdup_printf("the last good backup %s (%s): `greenboot-etcd backup "
+				      "--stop` makes a new one; look at the disk",
+				      what, why),
+	    .backup = g_strdup(name),
+	    .run = g_strdup(observed->facts->run),
+	    .started = g_get_real_time() / G_USEC_PER_SEC,
+	};
+
+	gbe_state_write_last(app, &last);
+	gbe_last_operation_clear(&last);
+}
+
+bool
+gbe_damage_record(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
+		  const char *operation, GError **error)
+{
+	GbeManifest *was = (GbeManifest *)gbe_facts_backup(observed->facts, name);
+	bool last = gbe_situation_last_good(observed->facts) == was;
+	GbeEventFields fields = {.action = operation, .backup = name, .reason = why};
+	bool ok;
+
+	if (was == NULL || was->grade == GBE_GRADE_BAD)
+		return true;
+	set_bad(was, why);
+	if (!gbe_app_lock(app, operation, LOCK_WAIT_MS, error))
+		return false;
+	fields.deployment = was->deployment.id;
+	fields.run = was->run;
+	gbe_event_rotted(&fields);
+	ok = gbe_damage_grade(app, observed, name, why, error);
+	if (ok && last)
+		tell_person(app, observed, name, "has rotted", why, operation);
+	gbe_app_unlock(app);
+	return ok;
+}
+
+bool
+gbe_damage_unreadable(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
+		      const char *operation, GError **error)
+{
+	const GbeManifest *last = gbe_situation_last_good(observed->facts);
+
+	if (last == NULL || !g_str_equal(last->name, name))
+		return true;
+	if (!gbe_app_lock(app, operation, LOCK_WAIT_MS, error))
+		return false;
+	tell_person(app, observed, name, "cannot be read", why, operation);
+	gbe_app_unlock(app);
 	return true;
 }

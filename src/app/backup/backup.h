@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Takes a backup of the data as it is. The caller holds this program's lock and, except for a live backup, etcd's
+ * A backup from its first byte to its last: taken, removed by retention, graded bad.
+ *
+ * A backup is a copy of the data as it is. The caller holds this program's lock and, except for a live backup, etcd's
  * lock.
  */
 #pragma once
 
 #include "app/backup/observe.h"
+#include "core/decide/retention.h"
 
 typedef struct {
 	bool cow_only; /* GBE_ERROR_UNSUPPORTED rather than copy bytes */
@@ -29,3 +32,50 @@ typedef struct {
 bool gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 		     const GbeBackupOptions *options, GbeTiming *ret_timing,
 		     GError **error) GBE_CHECKED;
+
+/*
+ * Carries out what core/decide/retention.h names: each backup leaves the store, the facts, and is named in the
+ * journal and the ledger. After a power cut a backup is whole, or swept by the next program that has the lock.
+ */
+
+typedef enum {
+	GBE_RETENTION_REMOVE,
+	GBE_RETENTION_LEAVE, /* not this one */
+	GBE_RETENTION_END,   /* no more */
+} GbeRetentionAnswer;
+
+/* Asked before each removal. False with @error ends the run. */
+typedef bool (*GbeRetentionAsk)(gpointer data, const GbeRemoval *next,
+				GbeRetentionAnswer *ret_answer, GError **error);
+
+/* Runs retention now. @ask NULL: each. @error NULL: a backup that cannot be removed is noted, and the others go. */
+bool gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpointer data,
+		       GError **error);
+/* Removes one backup, whatever retention says. @backup is freed where it is removed. @patience as in fs/remove.h. */
+bool gbe_retention_remove(GbeApp *app, GbeObserved *observed, const GbeManifest *backup,
+			  const char *reason, gint64 *patience, GError **error) GBE_CHECKED;
+
+/*
+ * A backup that was found damaged is graded bad at once, in its manifest and in the ledger, with the finding as the
+ * reason. The manifest is read again first, so that a pin or a description that was added meanwhile stays. A backup
+ * that cannot be read now (EIO, no descriptors, no memory) is not damaged. A power cut leaves the old manifest or
+ * the new one.
+ */
+
+/* Reads the manifest of a backup again, under the lock. *ret_now NULL: the backup is gone, another backup has its
+ * name, or it has no data. GBE_ERROR_BUSY: an interrupted operation must be finished first; a tree that this
+ * operation moved is not damaged. */
+bool gbe_damage_read_again(GbeApp *app, GbeObserved *observed, const GbeManifest *was,
+			   GbeManifest **ret_now, GError **error) GBE_CHECKED;
+/* Grades the backup bad, in @observed first: that grade stays even if the manifest cannot be written. Without the
+ * lock (a dry run) only @observed changes. */
+bool gbe_damage_grade(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
+		      GError **error) GBE_CHECKED;
+/* Like gbe_damage_grade(), for a caller without the lock: takes the lock meanwhile. Writes to the journal, and to
+ * the MOTD when the backup is the last good one. @operation: "verify", "scrub". */
+bool gbe_damage_record(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
+		       const char *operation, GError **error) GBE_CHECKED;
+/* For a backup that the disk cannot deliver now: no grade changes. The MOTD says so when the backup is the last
+ * good one. */
+bool gbe_damage_unreadable(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
+			   const char *operation, GError **error) GBE_CHECKED;

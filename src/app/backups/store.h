@@ -10,6 +10,8 @@
 #include "app/device/context.h"
 #include "core/decide/facts.h"
 #include "core/json/parse.h"
+#include "core/record/keyed.h"
+#include "core/record/manifest.h"
 
 #define GBE_STORE_DATA "data"
 
@@ -76,3 +78,18 @@ bool gbe_store_remove(GbeStore *store, const char *name, gint64 *patience,
 bool gbe_store_sweep(GbeStore *store, gint64 *patience, GError **error) GBE_CHECKED;
 /* Makes ".pending-<name>/" with its manifest, not synced: the place for a tree that will be displaced. */
 bool gbe_store_prepare(GbeStore *store, const GbeManifest *manifest, GError **error) GBE_CHECKED;
+
+/*
+ * [store] key, and its rule. Only root can write the store of backups. A backup that the device made itself can be
+ * restored whatever its digest says: a lost key must not cost a rollback. A backup that came from outside is
+ * restored only with a right digest.
+ */
+
+/* Borrowed from @app, read once; NULL: no key is configured. GBE_ERROR_UNSAFE_SOURCE: users other than root may
+ * read or exchange the file; _INVALID_CONFIG: the file is not a file of keys. */
+bool gbe_app_keys(GbeApp *app, const GbeKeys **ret_keys, GError **error) GBE_CHECKED;
+
+/* May @manifest's backup be restored? @by_hand: a person asks, who can take another backup; else every backup
+ * that the device made itself may. GBE_ERROR_REFUSED says what to do. */
+bool gbe_keys_check_backup(GbeApp *app, const GbeManifest *manifest, bool by_hand,
+			   GError **error) GBE_CHECKED;

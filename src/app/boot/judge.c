@@ -10,7 +10,7 @@
 
 #include <time.h>
 
-#include "app/backup/retention.h"
+#include "app/backup/backup.h"
 #include "app/health/verdict.h"
 #include "app/report/status.h"
 #include "app/state/state.h"

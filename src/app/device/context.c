@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/config/lists.h"
+#include "core/json/parse.h"
 #include "core/record/keyed.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"
@@ -14,6 +15,8 @@
 #include "fs/reserve.h"
 
 #define MAINTENANCE_WAIT_MS 1000
+/* The seal adds this to the largest JSON that is read. */
+#define SEAL_ROOM 128
 
 bool
 gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **error)
@@ -88,6 +91,28 @@ gbe_app_open_state(GbeApp *app, bool make, GError **error)
 		ok = gbe_open_in_root(app->root_fd, GBE_STATE_DIR, O_RDONLY | O_DIRECTORY,
 				      &app->state_fd, error);
 	return ok || gbe_prefix(error, "the state directory");
+}
+
+bool
+gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	g_autofree char *bytes = NULL;
+	JsonObject *object = NULL;
+	gsize size;
+
+	if (gbe_app_open_state(app, false, &local) &&
+	    gbe_read_file_at(app->state_fd, name, GBE_JSON_MAX_SIZE + SEAL_ROOM, &bytes, &size,
+			     &local))
+		(void)!gbe_record_open(bytes, size, name, &object, &local);
+	if (local != NULL && !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		bool corrupt = g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT);
+
+		g_propagate_error(error, g_steal_pointer(&local));
+		return corrupt ? false : gbe_prefix(error, GBE_STATE_DIR);
+	}
+	*ret_object = object;
+	return true;
 }
 
 bool

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "core/config/config.h"
 #include "core/deployment.h"
+#include "core/json/parse.h"
 #include "fs/lock.h"
 #include "sys/deployment/booted.h"
 
@@ -41,7 +42,7 @@ typedef struct {
 	char *config_file; /* --config, or NULL */
 	GbeConfig *config;
 	bool configured;      /* ->config was chosen; before that, no data is opened */
-	struct GbeKeys *keys; /* app/backups/keys.h; NULL: no keys, or not loaded yet */
+	struct GbeKeys *keys; /* app/backups/store.h; NULL: no keys, or not loaded yet */
 	GbeCmdline cmdline;
 	int state_fd;	       /* -1 until gbe_app_open_state() */
 	GbeLock *lock;	       /* NULL until gbe_app_lock() */
@@ -68,6 +69,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeApp, gbe_app_free)
 /* Opens the state directory. @make creates it (0700, durable) when it is missing; without @make, a missing
  * directory is GBE_ERROR_NOT_FOUND. */
 bool gbe_app_open_state(GbeApp *app, bool make, GError **error) GBE_CHECKED;
+/* Reads a sealed file of the state directory, like gbe_state_read() (app/state/state.h), but a broken file is
+ * GBE_ERROR_CORRUPT and keeps its name. The function is here so that a small program links no more of the state. */
+bool gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object,
+		    GError **error) GBE_CHECKED;
 /* Opens the directory of the certificates that are made here (GBE_PKI_DIR); @make and what is missing as above. */
 bool gbe_app_open_pki(GbeApp *app, bool make, int *ret_fd, GError **error) GBE_CHECKED;
 /* Opens the state and takes the lock (GBE_ERROR_BUSY names the holder). On a full disk the reserve is given back,

@@ -79,7 +79,7 @@ check_calendar(const GbeApp *app, const char *group, const char *key, const char
 	gbe_autofd int fd = open(ANALYZE, O_RDONLY | O_CLOEXEC);
 	bool running = true;
 
-	if (fd < 0 || !gbe_child_start(fd, argv, app->root_fd, &child, NULL))
+	if (fd < 0 || !gbe_child_start_as(NULL, fd, argv, app->root_fd, &child, NULL))
 		return true;
 	while (running && g_get_monotonic_time() < deadline) {
 		g_usleep(ANALYZE_POLL_USEC);

@@ -8,7 +8,7 @@
 #include "app/backups/verify.h"
 #include "app/by-hand/by-hand.h"
 #include "app/by-hand/session.h"
-#include "app/device/etcd-tool.h"
+#include "app/device/service.h"
 #include "app/snapshot/snapshot.h"
 #include "app/state/configuration.h"
 #include "app/state/state.h"
@@ -24,6 +24,7 @@
 #include "fs/probe.h"
 #include "fs/sync.h"
 #include "sys/deployment/deployments.h"
+#include "sys/child.h"
 #include "sys/systemd/events.h"
 
 /* The time for etcd to become healthy again: the caches of a large database are cold. */
@@ -256,7 +257,7 @@ run_tool(const struct stat *db, const char *tool, int tool_fd, int member_fd, gu
 	g_auto(GbeChild) child = {0};
 
 	return gbe_child_start_as(&user, tool_fd, argv, member_fd, &child, error) &&
-	       gbe_etcd_tool_wait(&child, seconds, error);
+	       gbe_child_wait(&child, seconds, error);
 }
 
 /* ---- `defrag --data`: the tool runs as the user who owns the database, so that etcd owns its files at every instant.
