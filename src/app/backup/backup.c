@@ -136,7 +136,6 @@ write_manifest(Backup *b, GError **error)
 	bool known = !b->options->live && b->observed->looked &&
 		     b->app->config->backup.verify != GBE_BACKUP_VERIFY_FULL;
 	gint64 begin = g_get_monotonic_time();
-	g_autofree char *text = NULL;
 
 	if (b->options->live) {
 		b->manifest->live = true;
@@ -152,9 +151,8 @@ write_manifest(Backup *b, GError **error)
 		return gbe_prefix(error, "backup %s", b->manifest->name);
 	g_free(b->manifest->written_by);
 	b->manifest->written_by = g_strdup(GBE_VERSION);
-	text = gbe_manifest_print_signed(b->manifest, b->observed->store->keys);
-	return gbe_write_file_at(b->entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-				 GBE_WRITE_LATER, error);
+	return gbe_store_write_manifest_at(b->observed->store, b->entry_fd, b->manifest,
+					   GBE_WRITE_LATER, error);
 }
 
 static bool
@@ -183,11 +181,7 @@ make_entry(Backup *b, GError **error)
 	GbeStore *store = b->observed->store;
 	gint64 begin;
 
-	if (!gbe_remove_tree_at(store->fd, b->partial, error))
-		return false;
-	if (mkdirat(store->fd, b->partial, 0700) < 0)
-		return gbe_throw_errno(error, errno, "make %s in %s", b->partial, store->path);
-	if (!gbe_open_dir_at(store->fd, b->partial, &b->entry_fd, error) ||
+	if (!gbe_store_make_partial(store, b->partial, &b->entry_fd, error) ||
 	    GBE_FAULT("backup-made", error))
 		return false;
 	if (!clone_data(b, error) || GBE_FAULT("backup-cloned", error))
@@ -254,7 +248,6 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 	b.partial = g_strconcat(GBE_RUNG_PARTIAL, manifest->name, NULL);
 	for (guint try = 1;; try++) {
 		g_autoptr(GError) local = NULL;
-		g_autoptr(GError) ignored = NULL;
 
 		if (make_entry(&b, &local))
 			break;
@@ -266,9 +259,7 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 			g_debug("try %u: %s", try, local->message);
 			continue;
 		}
-		/* A tree that cannot be removed now is swept by the next holder of the lock. */
-		if (!gbe_remove_tree_at(observed->store->fd, b.partial, &ignored))
-			g_debug("%s", ignored->message);
+		gbe_store_drop_partial(observed->store, b.partial);
 		return gbe_pass(error, &local);
 	}
 	b.timing.total_usec = g_get_monotonic_time() - begin - b.timing.look_usec;

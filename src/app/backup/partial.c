@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/partial.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-
 #include "app/backups/verify.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
 #include "etcd/directory/member.h"
 #include "fs/copy/compare.h"
 #include "fs/exchange.h"
-#include "fs/open.h"
-#include "fs/remove.h"
 #include "fs/sync.h"
-#include "fs/write.h"
 
 void
 gbe_partial_clear(GbePartial *partial)
 {
-	g_autoptr(GError) ignored = NULL;
-
-	/* A tree that cannot be removed now is swept by the next holder of the lock. */
-	if (partial->fd >= 0 && !gbe_remove_tree_at(partial->store->fd, partial->partial, &ignored))
-		g_debug("%s", ignored->message);
+	if (partial->fd >= 0)
+		gbe_store_drop_partial(partial->store, partial->partial);
 	gbe_close_fd(&partial->fd);
 	g_clear_pointer(&partial->name, g_free);
 	g_clear_pointer(&partial->partial, g_free);
@@ -44,11 +34,7 @@ gbe_partial_make(const GbeObserved *observed, const char *name, GbePartial *ret_
 	    (facts->taken != NULL && g_hash_table_contains(facts->taken, name)))
 		return gbe_throw(error, GBE_ERROR_FAILED,
 				 "%s is there already in %s; take another name", name, store->path);
-	if (!gbe_remove_tree_at(store->fd, at, error))
-		return false;
-	if (mkdirat(store->fd, at, 0700) < 0)
-		return gbe_throw_errno(error, errno, "make %s in %s", at, store->path);
-	if (!gbe_open_dir_at(store->fd, at, &fd, error))
+	if (!gbe_store_make_partial(store, at, &fd, error))
 		return false;
 	*ret_partial = (GbePartial){.store = store,
 				    .name = g_strdup(name),
@@ -84,14 +70,12 @@ gbe_partial_describe(const GbeApp *app, const GbePartial *partial, int data_fd,
 		     const char *member_path, GbeManifest *manifest, GError **error)
 {
 	gbe_autofd int wal_fd = gbe_data_open_wal_of_copy(app, manifest->data_dir, data_fd);
-	g_autofree char *text = NULL;
 
 	if (!gbe_member_fingerprint(data_fd, member_path, wal_fd, &manifest->fingerprint, error) ||
 	    !gbe_compare_record(data_fd, gbe_data_exclude, true, manifest, error))
 		return false;
-	text = gbe_manifest_print_signed(manifest, partial->store->keys);
-	return gbe_write_file_at(partial->fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-				 GBE_WRITE_LATER, error) &&
+	return gbe_store_write_manifest_at(partial->store, partial->fd, manifest, GBE_WRITE_LATER,
+					   error) &&
 	       !GBE_FAULT("partial-described", error);
 }
 

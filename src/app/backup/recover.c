@@ -232,7 +232,6 @@ list_displaced(int tree_fd, GbeStore *store, int entry_fd, const GbeManifest *ma
 {
 	g_autoptr(GbeManifest) listed = gbe_manifest_copy(manifest);
 	g_autoptr(GError) error = NULL;
-	g_autofree char *text = NULL;
 	const GbeTreeLimits limits = gbe_tree_look_limits();
 
 	(void)unlinkat(tree_fd, GBE_TMP_PREFIX GBE_NONCE_NAME, 0);
@@ -244,9 +243,7 @@ list_displaced(int tree_fd, GbeStore *store, int entry_fd, const GbeManifest *ma
 		g_debug("%s", error->message);
 		return;
 	}
-	text = gbe_manifest_print_signed(listed, store->keys);
-	if (!gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-			       GBE_WRITE_LATER, &error))
+	if (!gbe_store_write_manifest_at(store, entry_fd, listed, GBE_WRITE_LATER, &error))
 		g_debug("%s", error->message);
 }
 

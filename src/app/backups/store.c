@@ -439,33 +439,58 @@ gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *name,
 }
 
 bool
-gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest, GError **error)
+gbe_store_write_manifest_at(const GbeStore *store, int entry_fd, const GbeManifest *manifest,
+			    GbeWrite how, GError **error)
 {
 	g_autofree char *text = gbe_manifest_print_signed(manifest, store->keys);
+
+	return gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600, how, error);
+}
+
+bool
+gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest, GError **error)
+{
+	const GbeStore *at = gbe_store_at(store, manifest->name);
 	gbe_autofd int entry_fd = -1;
 
-	store = gbe_store_at(store, manifest->name);
-	if (!gbe_open_dir_at(store->fd, manifest->name, &entry_fd, error) ||
-	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-			       GBE_WRITE_DURABLE, error))
-		return gbe_prefix(error, "manifest of %s", manifest->name);
-	return true;
+	return (gbe_open_dir_at(at->fd, manifest->name, &entry_fd, error) &&
+		gbe_store_write_manifest_at(store, entry_fd, manifest, GBE_WRITE_DURABLE, error)) ||
+	       gbe_prefix(error, "manifest of %s", manifest->name);
 }
+
+/* ---- entries in the making ---- */
 
 bool
 gbe_store_prepare(GbeStore *store, const GbeManifest *manifest, GError **error)
 {
 	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, manifest->name, NULL);
-	g_autofree char *text = gbe_manifest_print_signed(manifest, store->keys);
 	gbe_autofd int entry_fd = -1;
 
 	if (mkdirat(store->fd, pending, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make %s in the store", pending);
-	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
-	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-			       GBE_WRITE_LATER, error))
-		return gbe_prefix(error, "manifest of %s", manifest->name);
-	return true;
+	return (gbe_open_dir_at(store->fd, pending, &entry_fd, error) &&
+		gbe_store_write_manifest_at(store, entry_fd, manifest, GBE_WRITE_LATER, error)) ||
+	       gbe_prefix(error, "manifest of %s", manifest->name);
+}
+
+bool
+gbe_store_make_partial(const GbeStore *store, const char *partial, int *ret_fd, GError **error)
+{
+	if (!gbe_remove_tree_at(store->fd, partial, error))
+		return false;
+	if (mkdirat(store->fd, partial, 0700) < 0)
+		return gbe_throw_errno(error, errno, "make %s in %s", partial, store->path);
+	return gbe_open_dir_at(store->fd, partial, ret_fd, error);
+}
+
+void
+gbe_store_drop_partial(const GbeStore *store, const char *partial)
+{
+	g_autoptr(GError) ignored = NULL;
+
+	/* A tree that cannot be removed now is swept by the next holder of the lock. */
+	if (!gbe_remove_tree_at(store->fd, partial, &ignored))
+		g_debug("%s", ignored->message);
 }
 
 /* ---- the list: backups, names that are taken, and entries that cannot be read ---- */

@@ -12,6 +12,7 @@
 #include "core/json/parse.h"
 #include "core/record/keyed.h"
 #include "core/record/manifest.h"
+#include "fs/write.h"
 
 #define GBE_STORE_DATA "data"
 
@@ -69,6 +70,14 @@ bool gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *na
 /* Rewrites <name>/manifest.json, durable. */
 bool gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest,
 			      GError **error) GBE_CHECKED;
+/* Writes it into an entry that the caller has open. */
+bool gbe_store_write_manifest_at(const GbeStore *store, int entry_fd, const GbeManifest *manifest,
+				 GbeWrite how, GError **error) GBE_CHECKED;
+/* Makes the empty directory @partial, ".partial-<name>", in place of one that was left. */
+bool gbe_store_make_partial(const GbeStore *store, const char *partial, int *ret_fd,
+			    GError **error) GBE_CHECKED;
+/* Removes it; what cannot be removed now is swept later. */
+void gbe_store_drop_partial(const GbeStore *store, const char *partial);
 /* Renames the entry to ".partial-<name>", syncs, removes it: after a power cut the entry is whole or swept. When
  * the sync fails, the entry stays. GBE_ERROR_PARTIAL: it was renamed, and what is left of it is swept later.
  * @patience as in fs/remove.h: what is left when it ends is swept later. */
