@@ -180,16 +180,6 @@ gbe_yaml_read(const char *text, gsize size, const char *what, GbeYamlPut put, gp
 
 /* ---- systems ---- */
 
-static bool
-has_unit(int root_fd, const GbeSystem *system)
-{
-	GbeUnitFile file = gbe_unit_file(root_fd, system->service);
-
-	return (file == GBE_UNIT_PRESENT ||
-		(file == GBE_UNIT_ABSENT && gbe_unit_is_generated(root_fd, system->service))) &&
-	       (system->marker == NULL || gbe_is_in_root(root_fd, system->marker) == GBE_YES);
-}
-
 /* Adds a value as the argument that the program makes of it. k3s: "key+" adds to a list. */
 static void
 add_argument(const char *path, const char *value, gpointer data)
@@ -300,10 +290,15 @@ gbe_installed_look(int root_fd, GbeInstalled ret_installed[GBE_SYSTEMS_MAX])
 
 	for (const GbeSystem *system = gbe_systems; system->name != NULL; system++) {
 		GbeInstalled found = {.system = system};
+		GbeUnitFile file;
 
-		if ((count > 0 &&
-		     g_str_equal(ret_installed[count - 1].system->service, system->service)) ||
-		    !has_unit(root_fd, system))
+		if (count > 0 &&
+		    g_str_equal(ret_installed[count - 1].system->service, system->service))
+			continue;
+		file = gbe_unit_file(root_fd, system->service);
+		if (file == GBE_UNIT_MASKED ||
+		    (file == GBE_UNIT_ABSENT && !gbe_unit_is_generated(root_fd, system->service)) ||
+		    (system->marker != NULL && gbe_is_in_root(root_fd, system->marker) != GBE_YES))
 			continue;
 		/* A package may bring the unit of a server to a machine that is not a server. */
 		if (system->unsupported != NULL && !is_enabled(root_fd, system->service))

@@ -283,25 +283,18 @@ write_verdict(Judge *judge, GError **error)
 	return !GBE_FAULT("verdict-judged", error);
 }
 
-/* Asks etcd until it is healthy, for @seconds at most, and notes the results in @record. */
-static void
-ask_health(GbeApp *app, guint seconds, GbeRunRecord *record)
-{
-	Gate gate = {.app = app, .look = gbe_health_look_new(app)};
-
-	gbe_health_look_expect_own(gate.look);
-	gate.deadline = gate.latest = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
-	wait_until_healthy(&gate);
-	gbe_verdict_note_health(record, gate.look->facts, gate.look->report);
-	gate_clear(&gate);
-}
 /* When health did not run, or did not finish, etcd is looked at once, now. */
 static bool
 complete_health(Judge *judge, GError **error)
 {
 	g_autoptr(GbeRunRecord) before = gbe_run_record_copy(judge->record);
+	Gate gate = {.app = judge->app, .look = gbe_health_look_new(judge->app)};
 
-	ask_health(judge->app, ASK_SECONDS, judge->record);
+	gbe_health_look_expect_own(gate.look);
+	gate.deadline = gate.latest = g_get_monotonic_time() + ASK_SECONDS * G_USEC_PER_SEC;
+	wait_until_healthy(&gate);
+	gbe_verdict_note_health(judge->record, gate.look->facts, gate.look->report);
+	gate_clear(&gate);
 	return gbe_state_judge_run(judge->app, before, judge->record, error);
 }
 

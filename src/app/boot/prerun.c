@@ -395,6 +395,18 @@ typedef struct {
 	char *reason;
 } Prerun;
 
+/* The facts are unknown. Always false. */
+static bool
+give_up_start(Prerun *p, const char *action, const GError *error)
+{
+	GbeEventFields fields = {.action = action, .reason = error->message};
+
+	gbe_event_start_failed(&fields);
+	p->cannot_tell = true;
+	p->reason = g_strdup(error->message);
+	return false;
+}
+
 /* Finishes or undoes what was interrupted. True: the decision may be made. */
 static bool
 recover_first(Prerun *p)
@@ -404,13 +416,8 @@ recover_first(Prerun *p)
 	GbeEventFields fields = {.action = "recover"};
 
 	if (!gbe_data_open_any(p->app, &p->data, &error) ||
-	    !gbe_store_open(p->app, p->data, false, &p->store, &error)) {
-		fields.reason = error->message;
-		gbe_event_start_failed(&fields);
-		p->reason = g_strdup(error->message);
-		p->cannot_tell = true;
-		return false;
-	}
+	    !gbe_store_open(p->app, p->data, false, &p->store, &error))
+		return give_up_start(p, "recover", error);
 	if (!gbe_recover(p->app, p->data, p->store, &recovery, &error)) {
 		fields.reason = error->message;
 		/* Holds etcd back from data that is half exchanged. Else the supervisor answers, and records its
@@ -474,7 +481,6 @@ observe_system(Prerun *p)
 				     .data = &p->data,
 				     .store = &p->store};
 	g_autoptr(GError) error = NULL;
-	GbeEventFields fields = {.action = "observe"};
 
 	/* The system is looked at again where it could not be told, and not only the records. */
 	if (p->observed != NULL && p->observed->facts->ostree != GBE_NO &&
@@ -484,13 +490,8 @@ observe_system(Prerun *p)
 	 * a minute since, and /boot may have come: the decision has a list of its own. */
 	if ((p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
 				 : !gbe_observe_again(p->app, &options, p->observed, &error)) ||
-	    GBE_FAULT("prerun-observed", &error)) {
-		fields.reason = error->message;
-		gbe_event_start_failed(&fields);
-		p->cannot_tell = true;
-		p->reason = g_strdup(error->message);
-		return false;
-	}
+	    GBE_FAULT("prerun-observed", &error))
+		return give_up_start(p, "observe", error);
 	if (p->booted.id == NULL)
 		gbe_deployment_copy(&p->booted, &p->observed->facts->booted);
 	p->fell_back = p->observed->facts->booted_is_default == GBE_NO;
@@ -714,8 +715,9 @@ end_prerun(Prerun *p)
 	gbe_app_unlock(p->app);
 }
 
+/* @data: the configuration file, or NULL. */
 static int
-run_prerun(GbeApp *app)
+work_as_prerun(GbeApp *app, gpointer data)
 {
 	Prerun p;
 	g_autofree char *reason = NULL;
@@ -723,6 +725,10 @@ run_prerun(GbeApp *app)
 	g_autoptr(GError) error = NULL;
 	int status;
 
+	g_free(app->config_file);
+	app->config_file = g_strdup(data);
+	if (GBE_FAULT("prerun-started", &error))
+		return 1;
 	if (begin_prerun(&p, app, &status))
 		status = GBE_FAULT("prerun-locked", &error) ? EXIT_ASK_SUPERVISOR : run_locked(&p);
 	if (p.cannot_tell)
@@ -736,19 +742,6 @@ run_prerun(GbeApp *app)
 	status = gbe_supervise_ask(app, happened);
 	(void)gbe_supervise_show(app, happened);
 	return status;
-}
-
-/* @data: the configuration file, or NULL. */
-static int
-work_as_prerun(GbeApp *app, gpointer data)
-{
-	g_autoptr(GError) error = NULL;
-
-	g_free(app->config_file);
-	app->config_file = g_strdup(data);
-	if (GBE_FAULT("prerun-started", &error))
-		return 1;
-	return run_prerun(app);
 }
 
 int

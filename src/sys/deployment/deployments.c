@@ -17,6 +17,7 @@
 #define BOOT_ID_LEN 36
 #define SOFT_REBOOTS "/run/greenboot-etcd/soft-reboots"
 #define MAX_SMALL_FILE 4096
+static const char *const sysroots[] = {"/sysroot", "/"};
 
 /* ---- this run ---- */
 
@@ -293,14 +294,12 @@ loader_init(Loader *loader, int root_fd, const char *root_path)
 static bool
 open_sysroot(Loader *loader, GbeTri ostree, GError **error)
 {
-	static const char *const candidates[] = {"/sysroot", "/"};
-
 	if (ostree == GBE_NO && loader->is_root)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "this is not an ostree system");
-	for (gsize i = 0; i < G_N_ELEMENTS(candidates); i++) {
+	for (gsize i = 0; i < G_N_ELEMENTS(sysroots); i++) {
 		gbe_autofd int fd = -1;
 
-		if (!gbe_open_in_root(loader->root_fd, candidates[i], O_RDONLY | O_DIRECTORY, &fd,
+		if (!gbe_open_in_root(loader->root_fd, sysroots[i], O_RDONLY | O_DIRECTORY, &fd,
 				      NULL) ||
 		    gbe_is_in_root(fd, "/ostree/repo") != GBE_YES)
 			continue;
@@ -350,7 +349,6 @@ gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdli
 bool
 gbe_deployments_open_tree(int root_fd, const char *id, char **ret_path, int *ret_fd, GError **error)
 {
-	static const char *const sysroots[] = {"/sysroot", "/"};
 	g_auto(GbeDeployDir) dir = {NULL};
 	g_autofree char *below = NULL;
 	const char *checksum = NULL;

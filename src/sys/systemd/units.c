@@ -35,6 +35,8 @@ close_bus(sd_bus **bus)
 	*bus = sd_bus_flush_close_unref(*bus);
 }
 #define autobus __attribute__((cleanup(close_bus)))
+#define autoerror __attribute__((cleanup(sd_bus_error_free)))
+#define autoreply __attribute__((cleanup(sd_bus_message_unrefp)))
 
 /* @bus_error may be unset. An unknown unit is GBE_ERROR_NOT_FOUND, a refusal by systemd GBE_ERROR_FAILED, no answer
  * GBE_ERROR_CANNOT_TELL. Always false. */
@@ -94,20 +96,17 @@ static bool
 get_string(sd_bus *bus, const char *path, const char *interface, const char *property,
 	   char **ret_value, GError **error)
 {
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	autoerror sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	char *value = NULL;
-	int r;
+	int r = sd_bus_get_property_string(bus, SYSTEMD_NAME, path, interface, property, &bus_error,
+					   &value);
 
-	r = sd_bus_get_property_string(bus, SYSTEMD_NAME, path, interface, property, &bus_error,
-				       &value);
 	if (r < 0)
-		(void)throw_bus(error, r, &bus_error, "cannot read %s of %s over D-Bus", property,
-				path);
-	else
-		*ret_value = g_strdup(value);
-	sd_bus_error_free(&bus_error);
+		return throw_bus(error, r, &bus_error, "cannot read %s of %s over D-Bus", property,
+				 path);
+	*ret_value = g_strdup(value);
 	free(value);
-	return r >= 0;
+	return true;
 }
 
 /* Calls a method of systemd's manager with one string or two, which answers with a path of D-Bus. */
@@ -115,8 +114,8 @@ static bool
 call_for_path(sd_bus *bus, const char *method, const char *verb, const char *unit, const char *mode,
 	      char **ret_path, GError **error)
 {
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
-	sd_bus_message *reply = NULL;
+	autoerror sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	autoreply sd_bus_message *reply = NULL;
 	const char *path = NULL;
 	int r;
 
@@ -125,12 +124,9 @@ call_for_path(sd_bus *bus, const char *method, const char *verb, const char *uni
 	if (r >= 0)
 		r = sd_bus_message_read(reply, "o", &path);
 	if (r < 0)
-		(void)throw_bus(error, r, &bus_error, "cannot %s %s", verb, unit);
-	else
-		*ret_path = g_strdup(path);
-	sd_bus_message_unref(reply);
-	sd_bus_error_free(&bus_error);
-	return r >= 0;
+		return throw_bus(error, r, &bus_error, "cannot %s %s", verb, unit);
+	*ret_path = g_strdup(path);
+	return true;
 }
 
 /* The object of a unit, loaded or not: GetUnit fails for a unit that is not in memory. LoadState is "not-found" where
@@ -139,6 +135,35 @@ static bool
 load_unit(sd_bus *bus, const char *unit, char **ret_path, GError **error)
 {
 	return call_for_path(bus, "LoadUnit", "ask systemd for", unit, NULL, ret_path, error);
+}
+
+#define UNREADABLE "cannot read %s over D-Bus"
+
+/* sd-bus allocates with malloc() and returns NULL for an empty list. */
+static char **
+take_words(char **words)
+{
+	char **copy = words != NULL ? g_strdupv(words) : g_new0(char *, 1);
+
+	for (guint i = 0; words != NULL && words[i] != NULL; i++)
+		free(words[i]);
+	free(words);
+	return copy;
+}
+
+static bool
+get_words(sd_bus *bus, const char *path, const char *interface, const char *property,
+	  char ***ret_words, GError **error)
+{
+	autoerror sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	char **words = NULL;
+	int r = sd_bus_get_property_strv(bus, SYSTEMD_NAME, path, interface, property, &bus_error,
+					 &words);
+
+	if (r < 0)
+		return throw_bus(error, r, &bus_error, UNREADABLE, property);
+	*ret_words = take_words(words);
+	return true;
 }
 
 /* ---- units ---- */
@@ -204,20 +229,15 @@ gbe_unit_names(const char *unit, const char *property, const char *const *names)
 {
 	autobus sd_bus *bus = NULL;
 	g_autofree char *path = NULL;
-	char **list = NULL;
-	GbeTri found = GBE_NO;
+	g_auto(GStrv) words = NULL;
 
 	if (!open_bus(BUS_TIMEOUT_MS, &bus, NULL) || !load_unit(bus, unit, &path, NULL) ||
-	    sd_bus_get_property_strv(bus, SYSTEMD_NAME, path, UNIT_INTERFACE, property, NULL,
-				     &list) < 0)
+	    !get_words(bus, path, UNIT_INTERFACE, property, &words, NULL))
 		return GBE_UNKNOWN;
-	for (char **at = list; at != NULL && *at != NULL; at++) {
+	for (char **at = words; *at != NULL; at++)
 		if (g_strv_contains(names, *at))
-			found = GBE_YES;
-		free(*at);
-	}
-	free(list);
-	return found;
+			return GBE_YES;
+	return GBE_NO;
 }
 
 /* A number of a service, of 32 bits as @type says. */
@@ -275,7 +295,7 @@ gbe_unit_start(const char *unit, guint timeout_ms, GError **error)
 bool
 gbe_unit_reset_failed(const char *unit, GError **error)
 {
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	autoerror sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	autobus sd_bus *bus = NULL;
 	int r;
 
@@ -283,10 +303,7 @@ gbe_unit_reset_failed(const char *unit, GError **error)
 		return false;
 	r = sd_bus_call_method(bus, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_MANAGER, "ResetFailedUnit",
 			       &bus_error, NULL, "s", unit);
-	if (r < 0)
-		(void)throw_bus(error, r, &bus_error, "cannot reset %s", unit);
-	sd_bus_error_free(&bus_error);
-	return r >= 0;
+	return r >= 0 || throw_bus(error, r, &bus_error, "cannot reset %s", unit);
 }
 
 /* "252.39-1~deb12u1", "v256~rc1"; 0 where it cannot be read. */
@@ -313,7 +330,7 @@ gbe_manager_version(void)
 bool
 gbe_manager_soft_reboots(guint *ret_count, GError **error)
 {
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	autoerror sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	autobus sd_bus *bus = NULL;
 	guint32 count = 0;
 	int r;
@@ -330,12 +347,10 @@ gbe_manager_soft_reboots(guint *ret_count, GError **error)
 			r = 0;
 	}
 	if (r < 0)
-		(void)throw_bus(error, r, &bus_error,
-				"cannot tell how many soft reboots there were");
-	else
-		*ret_count = count;
-	sd_bus_error_free(&bus_error);
-	return r >= 0;
+		return throw_bus(error, r, &bus_error,
+				 "cannot tell how many soft reboots there were");
+	*ret_count = count;
+	return true;
 }
 
 GbeTri
@@ -371,7 +386,7 @@ bool
 gbe_jobs_open(guint timeout_ms, GbeJobs **ret_jobs, GError **error)
 {
 	g_autoptr(GbeJobs) jobs = g_new0(GbeJobs, 1);
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	autoerror sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	int r;
 
 	jobs->results = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -388,11 +403,9 @@ gbe_jobs_open(guint timeout_ms, GbeJobs **ret_jobs, GError **error)
 	    sd_bus_error_has_name(&bus_error, "org.freedesktop.systemd1.AlreadySubscribed"))
 		r = 0;
 	if (r < 0)
-		(void)throw_bus(error, r, &bus_error, "cannot follow systemd's jobs");
-	else
-		*ret_jobs = g_steal_pointer(&jobs);
-	sd_bus_error_free(&bus_error);
-	return r >= 0;
+		return throw_bus(error, r, &bus_error, "cannot follow systemd's jobs");
+	*ret_jobs = g_steal_pointer(&jobs);
+	return true;
 }
 
 void
@@ -453,51 +466,16 @@ gbe_jobs_run(GbeJobs *jobs, const char *method, const char *verb, const char *un
 /* ---- transient units ---- */
 
 static bool
-throw_property(GError **error, int r, sd_bus_error *bus_error, const char *property)
-{
-	(void)throw_bus(error, r, bus_error, "cannot read %s over D-Bus", property);
-	sd_bus_error_free(bus_error);
-	return false;
-}
-
-static bool
 get_boolean(sd_bus *bus, const char *path, const char *property, bool *ret_value, GError **error)
 {
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	autoerror sd_bus_error bus_error = SD_BUS_ERROR_NULL;
 	int value = 0;
 	int r = sd_bus_get_property_trivial(bus, SYSTEMD_NAME, path, UNIT_INTERFACE, property,
 					    &bus_error, 'b', &value);
 
 	if (r < 0)
-		return throw_property(error, r, &bus_error, property);
+		return throw_bus(error, r, &bus_error, UNREADABLE, property);
 	*ret_value = value != 0;
-	return true;
-}
-
-/* sd-bus allocates with malloc() and returns NULL for an empty list. */
-static char **
-take_words(char **words)
-{
-	char **copy = words != NULL ? g_strdupv(words) : g_new0(char *, 1);
-
-	for (guint i = 0; words != NULL && words[i] != NULL; i++)
-		free(words[i]);
-	free(words);
-	return copy;
-}
-
-static bool
-get_words(sd_bus *bus, const char *path, const char *interface, const char *property,
-	  char ***ret_words, GError **error)
-{
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
-	char **words = NULL;
-	int r = sd_bus_get_property_strv(bus, SYSTEMD_NAME, path, interface, property, &bus_error,
-					 &words);
-
-	if (r < 0)
-		return throw_property(error, r, &bus_error, property);
-	*ret_words = take_words(words);
 	return true;
 }
 
@@ -505,8 +483,8 @@ get_words(sd_bus *bus, const char *path, const char *interface, const char *prop
 static bool
 get_command(sd_bus *bus, const char *path, char ***ret_argv, GError **error)
 {
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
-	sd_bus_message *reply = NULL;
+	autoerror sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	autoreply sd_bus_message *reply = NULL;
 	const char *program = NULL;
 	char **argv = NULL;
 	int r = sd_bus_get_property(bus, SYSTEMD_NAME, path, SERVICE_INTERFACE, "ExecStart",
@@ -523,16 +501,15 @@ get_command(sd_bus *bus, const char *path, char ***ret_argv, GError **error)
 		if (r >= 0)
 			*ret_argv = take_words(argv);
 	}
-	sd_bus_message_unref(reply);
-	return r >= 0 || throw_property(error, r, &bus_error, "ExecStart");
+	return r >= 0 || throw_bus(error, r, &bus_error, UNREADABLE, "ExecStart");
 }
 
 /* A job that ends during the query counts as no job. */
 static bool
 get_job(sd_bus *bus, const char *path, GbeFoundUnit *found, GError **error)
 {
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
-	sd_bus_message *reply = NULL;
+	autoerror sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	autoreply sd_bus_message *reply = NULL;
 	const char *job = NULL;
 	guint32 id = 0;
 	int r = sd_bus_get_property(bus, SYSTEMD_NAME, path, UNIT_INTERFACE, "Job", &bus_error,
@@ -543,26 +520,7 @@ get_job(sd_bus *bus, const char *path, GbeFoundUnit *found, GError **error)
 	if (r >= 0 && id != 0 &&
 	    get_string(bus, job, JOB_INTERFACE, "JobType", &found->job_type, NULL))
 		found->job = g_strdup(job);
-	sd_bus_message_unref(reply);
-	return r >= 0 || throw_property(error, r, &bus_error, "Job");
-}
-
-static bool
-get_found(sd_bus *bus, const char *path, GbeFoundUnit *found, GError **error)
-{
-	if (!get_string(bus, path, UNIT_INTERFACE, "LoadState", &found->load_state, error))
-		return false;
-	if (!get_boolean(bus, path, "Transient", &found->transient, error))
-		return false;
-	if (!get_job(bus, path, found, error))
-		return false;
-	if (!get_string(bus, path, UNIT_INTERFACE, "ActiveState", &found->active_state, error))
-		return false;
-	if (!found->transient)
-		return true;
-	return get_words(bus, path, UNIT_INTERFACE, "BindsTo", &found->parents, error) &&
-	       get_words(bus, path, SERVICE_INTERFACE, "Environment", &found->environment, error) &&
-	       get_command(bus, path, &found->argv, error);
+	return r >= 0 || throw_bus(error, r, &bus_error, UNREADABLE, "Job");
 }
 
 bool
@@ -570,10 +528,21 @@ gbe_transient_find(GbeJobs *jobs, const char *unit, GbeFoundUnit *ret_found, GEr
 {
 	g_auto(GbeFoundUnit) found = {NULL};
 	g_autofree char *path = NULL;
+	sd_bus *bus = jobs->bus;
+	bool ok;
 
-	if (!load_unit(jobs->bus, unit, &path, error))
+	if (!load_unit(bus, unit, &path, error))
 		return false;
-	if (!get_found(jobs->bus, path, &found, error))
+	ok = get_string(bus, path, UNIT_INTERFACE, "LoadState", &found.load_state, error) &&
+	     get_boolean(bus, path, "Transient", &found.transient, error);
+	ok = ok && get_job(bus, path, &found, error);
+	ok = ok && get_string(bus, path, UNIT_INTERFACE, "ActiveState", &found.active_state, error);
+	if (ok && found.transient)
+		ok = get_words(bus, path, UNIT_INTERFACE, "BindsTo", &found.parents, error) &&
+		     get_words(bus, path, SERVICE_INTERFACE, "Environment", &found.environment,
+			       error) &&
+		     get_command(bus, path, &found.argv, error);
+	if (!ok)
 		return gbe_prefix(error, "unit %s", unit);
 	*ret_found = found;
 	found = (GbeFoundUnit){NULL};
@@ -625,9 +594,6 @@ append_value(sd_bus_message *message, GVariant *value)
 	const char *type = g_variant_get_type_string(value);
 	g_autoptr(GVariant) inner = NULL;
 	g_autofree char *contents = NULL;
-	guint64 number;
-	guint32 small;
-	gint32 signed_small;
 	int truth;
 
 	switch (*type) {
@@ -635,17 +601,10 @@ append_value(sd_bus_message *message, GVariant *value)
 		truth = g_variant_get_boolean(value);
 		return sd_bus_message_append_basic(message, 'b', &truth);
 	case 'u':
-		small = g_variant_get_uint32(value);
-		return sd_bus_message_append_basic(message, 'u', &small);
 	case 'h':
-		signed_small = g_variant_get_handle(value);
-		return sd_bus_message_append_basic(message, 'h', &signed_small);
 	case 'i':
-		signed_small = g_variant_get_int32(value);
-		return sd_bus_message_append_basic(message, 'i', &signed_small);
 	case 't':
-		number = g_variant_get_uint64(value);
-		return sd_bus_message_append_basic(message, 't', &number);
+		return sd_bus_message_append_basic(message, *type, g_variant_get_data(value));
 	case 's':
 		return sd_bus_message_append_basic(message, 's', g_variant_get_string(value, NULL));
 	case 'v':
@@ -666,9 +625,9 @@ bool
 gbe_transient_start(GbeJobs *jobs, const char *unit, GVariant *properties, char **ret_job,
 		    bool *ret_exists, GError **error)
 {
-	sd_bus_error bus_error = SD_BUS_ERROR_NULL;
-	sd_bus_message *call = NULL;
-	sd_bus_message *reply = NULL;
+	autoerror sd_bus_error bus_error = SD_BUS_ERROR_NULL;
+	autoreply sd_bus_message *call = NULL;
+	autoreply sd_bus_message *reply = NULL;
 	const char *job = NULL;
 	int r;
 
@@ -688,13 +647,9 @@ gbe_transient_start(GbeJobs *jobs, const char *unit, GVariant *properties, char 
 	*ret_exists =
 	    r < 0 && sd_bus_error_has_name(&bus_error, "org.freedesktop.systemd1.UnitExists");
 	if (r < 0)
-		(void)throw_bus(error, r, &bus_error, "cannot start %s", unit);
-	else
-		*ret_job = g_strdup(job);
-	sd_bus_message_unref(call);
-	sd_bus_message_unref(reply);
-	sd_bus_error_free(&bus_error);
-	return r >= 0;
+		return throw_bus(error, r, &bus_error, "cannot start %s", unit);
+	*ret_job = g_strdup(job);
+	return true;
 }
 
 void
