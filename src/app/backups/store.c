@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backups/store.h"
 
-#include "app/device/endpoint.h"
 #include "app/state/ledger.h"
 #include "base/fault.h"
 #include "core/backup-name.h"

@@ -104,9 +104,7 @@ hand_back(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **er
 static void
 say_finalize_failed(const char *reason)
 {
-	GbeEventFields fields = {.action = "finalize", .reason = reason};
-
-	gbe_event_backup_failed(&fields);
+	gbe_event_backup_failed(&(GbeEventFields){.action = "finalize", .reason = reason});
 }
 
 static void

@@ -399,9 +399,7 @@ typedef struct {
 static bool
 give_up_start(Prerun *p, const char *action, const GError *error)
 {
-	GbeEventFields fields = {.action = action, .reason = error->message};
-
-	gbe_event_start_failed(&fields);
+	gbe_event_start_failed(&(GbeEventFields){.action = action, .reason = error->message});
 	p->cannot_tell = true;
 	p->reason = g_strdup(error->message);
 	return false;
@@ -523,10 +521,8 @@ decide_once(Prerun *p)
 	if (may_wait(p, plan))
 		return OUTCOME_WAIT;
 	if (plan->unfinished && !plan->hold) {
-		GbeEventFields fields = {.rule = gbe_rule_to_string(plan->rule),
-					 .reason = plan->reason};
-
-		gbe_event_restore_failed(&fields);
+		gbe_event_restore_failed(&(GbeEventFields){.rule = gbe_rule_to_string(plan->rule),
+							   .reason = plan->reason});
 		p->reason = g_strdup(plan->reason);
 	}
 	outcome = execute_plan(p->app, observed, plan, &rejected, &held);
@@ -615,15 +611,13 @@ begin_start(Prerun *p)
 {
 	const GbeCmdline *cmdline = &p->app->cmdline;
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
-	GbeEventFields fields = {0};
 	const char *restore, *rd_restore;
 	g_autoptr(GError) error = NULL;
 
 	gbe_state_observe_ledger(p->app, facts);
-	fields.action = facts->failure;
-	fields.reason = facts->failure_why;
 	if (facts->failure != NULL)
-		gbe_event_carried(&fields);
+		gbe_event_carried(
+		    &(GbeEventFields){.action = facts->failure, .reason = facts->failure_why});
 	/* After a boot without the request on its command line, the request counts again. */
 	restore = cmdline->restore != NULL ? facts->cmdline_done : NULL;
 	rd_restore = cmdline->rd_restore != NULL ? facts->rd_cmdline_done : NULL;
@@ -679,17 +673,14 @@ begin_prerun(Prerun *p, GbeApp *app, int *ret_status)
 	g_autoptr(GbeDeployments) deployments = NULL;
 	g_autofree char *complaint = NULL;
 	g_autoptr(GError) error = NULL;
-	GbeEventFields fields = {0};
 
 	*p = (Prerun){.app = app};
 	p->rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
 	gbe_deployment_copy(&p->booted, &deployments->booted);
 	gbe_configuration_load_for_boot(app, p->booted.id, &complaint);
-	if (complaint != NULL) {
-		fields.reason = complaint;
-		gbe_event_config_bad(&fields);
-	}
+	if (complaint != NULL)
+		gbe_event_config_bad(&(GbeEventFields){.reason = complaint});
 	*ret_status = 0;
 	if (gbe_config_is_off(app->config)) {
 		gbe_note("off: [etcd] service is empty");
@@ -697,8 +688,7 @@ begin_prerun(Prerun *p, GbeApp *app, int *ret_status)
 	}
 	if (gbe_app_lock(app, "prerun", LOCK_WAIT_MS, &error))
 		return true;
-	fields.reason = error->message;
-	gbe_event_start_failed(&fields);
+	gbe_event_start_failed(&(GbeEventFields){.reason = error->message});
 	*ret_status = EXIT_ASK_SUPERVISOR;
 	return false;
 }

@@ -558,7 +558,6 @@ gbe_supervise_ask(GbeApp *app, gpointer data)
 	g_autofree char *complaint = NULL;
 	g_autofree char *objection = NULL;
 	g_autofree char *reason = NULL;
-	GbeEventFields fields = {0};
 
 	facts->skip = app->cmdline.skip;
 	facts->ostree = gbe_is_in_root(app->root_fd, "/run/ostree-booted");
@@ -575,15 +574,13 @@ gbe_supervise_ask(GbeApp *app, gpointer data)
 		reason = g_strdup_printf("prerun %s; the deployment has not changed and nothing is "
 					 "open, so that etcd starts on what is there",
 					 happened);
-		fields.reason = reason;
-		gbe_event_start_failed(&fields);
+		gbe_event_start_failed(&(GbeEventFields){.reason = reason});
 	} else {
 		reason = g_strdup_printf(
 		    "prerun %s, and %s: `systemctl restart %s` tries again; after `systemctl mask "
 		    "--runtime greenboot-etcd-prerun.service`, it starts etcd on what is there",
 		    happened, objection, app->config->etcd.service);
-		fields.reason = reason;
-		gbe_event_held_back(&fields);
+		gbe_event_held_back(&(GbeEventFields){.reason = reason});
 	}
 	gbe_prerun_done_write(app, objection != NULL, reason);
 	return objection != NULL ? GBE_EXIT_HELD : 0;

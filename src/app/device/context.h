@@ -89,6 +89,15 @@ void gbe_app_unlock(GbeApp *app);
  */
 bool gbe_maintenance_lock(GbeApp *app, const char *operation, GbeLock **ret_lock,
 			  GError **error) GBE_CHECKED;
+#define GBE_KEY_FILE_MAX 8192
+
+/* Opens a file of keys. GBE_ERROR_UNSAFE_SOURCE unless the file is root's, is no symlink, lies on a path that
+ * only root can change, and cannot be written by others, nor read by others when it is @secret. */
+bool gbe_key_file_open(const GbeApp *app, const char *path, bool secret, int *ret_fd,
+		       GError **error) GBE_CHECKED;
+/* Reads a secret, from that file or, with @path NULL, from the systemd credential. Wipe @bytes after use. */
+bool gbe_key_file_read(const GbeApp *app, const char *path, const char *credential,
+		       char bytes[GBE_KEY_FILE_MAX], gsize *ret_size, GError **error) GBE_CHECKED;
 /* Reports that bytes moved; fits the callbacks of src/fs. @data is the GbeApp. Always true. */
 bool gbe_app_progress(guint64 bytes, gpointer data);
 /* Finds the booted deployment from files alone, without libostree: for a program that must stay small, or must

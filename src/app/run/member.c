@@ -48,9 +48,7 @@ configure(GbeMember *member, GError **error)
 	gbe_configuration_choose(app, booted.id, &complaint);
 	gbe_deployment_clear(&booted);
 	if (complaint != NULL) {
-		GbeEventFields fields = {.reason = complaint};
-
-		gbe_event_config_bad(&fields);
+		gbe_event_config_bad(&(GbeEventFields){.reason = complaint});
 		g_ptr_array_add(member->notes, g_steal_pointer(&complaint));
 	}
 	return true;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/backup/partial.h"
+#include "app/backup/backup.h"
 #include "app/backups/verify.h"
 #include "app/device/service.h"
 #include "app/run/walled.h"

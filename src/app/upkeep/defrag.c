@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "app/backup/partial.h"
+#include "app/backup/backup.h"
 #include "app/backups/verify.h"
 #include "app/by-hand/by-hand.h"
 #include "app/by-hand/session.h"
@@ -23,8 +23,8 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/sync.h"
-#include "sys/deployment/deployments.h"
 #include "sys/child.h"
+#include "sys/deployment/deployments.h"
 #include "sys/systemd/events.h"
 
 /* The time for etcd to become healthy again: the caches of a large database are cold. */
@@ -444,7 +444,7 @@ gbe_defrag_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_resu
 }
 
 /* ---- `defrag BACKUP`: a backup is never changed. Another backup is made from a clone of it, in which etcd's own tool
- * wrote the database again. app/backup/partial.h has the steps and what a power cut leaves. ---- */
+ * wrote the database again. app/backup/backup.h has the steps and what a power cut leaves. ---- */
 
 typedef struct {
 	GbeApp *app;
