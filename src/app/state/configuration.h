@@ -29,7 +29,8 @@ bool gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config,
  * --root, where another systemd will read the schedule. */
 bool gbe_schedule_check(const GbeApp *app, GError **error) GBE_CHECKED;
 
-/* The rest is shared with state.c, which remembers a configuration: the generator links configuration.c without it. */
+/* The rest is shared with state.c, which has gbe_configuration_load_for_boot() and gbe_schedule_check(): the generator
+ * links configuration.c without them. */
 
 /* One file as it was found. Either ->text or ->error is set. */
 typedef struct {
