@@ -152,8 +152,9 @@ gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries, GError **
 	       gbe_sync_dir(staged_fd, "the staging directory", error);
 }
 
-bool
-gbe_entries_are_live(int live_fd, char *const *entries, bool *ret_live, GError **error)
+/* Is the exchange complete: is the last entry the new one? */
+static bool
+are_entries_live(int live_fd, char *const *entries, bool *ret_live, GError **error)
 {
 	guint len = g_strv_length((char **)entries);
 	guint64 wanted = 0, inode = 0;
@@ -433,7 +434,7 @@ recover_entries(Recover *r, const GbeIntent *intent, bool *ret_exchanged, GError
 				 "missing: mount it",
 				 r->data->path);
 	if (!gbe_is_there_at(r->hidden_fd, name, &staged, error) ||
-	    !gbe_entries_are_live(r->data->fd, intent->entries, &live, error))
+	    !are_entries_live(r->data->fd, intent->entries, &live, error))
 		return false;
 	if (staged) {
 		if (!gbe_open_dir_at(r->hidden_fd, name, &tree_fd, error))

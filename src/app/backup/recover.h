@@ -51,9 +51,6 @@ bool gbe_recover_finish(GbeApp *app, GbeStore *store, int stage_fd, const GbeInt
  * staging tree any more. */
 bool gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries,
 		      GError **error) GBE_CHECKED;
-/* Is the exchange complete: is the last entry the new one? */
-bool gbe_entries_are_live(int live_fd, char *const *entries, bool *ret_live,
-			  GError **error) GBE_CHECKED;
 /* Idempotent; syncs both directories at the end. */
 bool gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries,
 			  GError **error) GBE_CHECKED;
