@@ -16,22 +16,6 @@ complain(const char *message, bool below_root)
 		(void)fclose(kmsg);
 }
 
-static bool
-run(const char *root, const char *config, const char *output, GError **error)
-{
-	g_autoptr(GbeApp) app = NULL;
-	g_autofree char *complaint = NULL;
-
-	if (!gbe_app_new("generator", root, &app, error))
-		return false;
-	app->config_file = g_strdup(config);
-	if (!gbe_generate(app, output, &complaint, error))
-		return false;
-	if (complaint != NULL)
-		complain(complaint, app->below_root);
-	return true;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -44,6 +28,8 @@ main(int argc, char **argv)
 	    {NULL},
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("NORMAL-DIR [EARLY-DIR LATE-DIR]");
+	g_autoptr(GbeApp) app = NULL;
+	g_autofree char *complaint = NULL;
 	g_autoptr(GError) error = NULL;
 
 	g_option_context_set_summary(context,
@@ -56,8 +42,15 @@ main(int argc, char **argv)
 			 true);
 		return GBE_EXIT_USAGE;
 	}
-	if (run(root, config, argv[1], &error))
-		return 0;
-	complain(error->message, root != NULL);
-	return GBE_EXIT_FAILED;
+	if (gbe_app_new("generator", root, &app, &error)) {
+		app->config_file = g_steal_pointer(&config);
+		(void)!gbe_generate(app, argv[1], &complaint, &error);
+	}
+	if (error != NULL) {
+		complain(error->message, root != NULL);
+		return GBE_EXIT_FAILED;
+	}
+	if (complaint != NULL)
+		complain(complaint, app->below_root);
+	return 0;
 }

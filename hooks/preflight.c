@@ -4,68 +4,57 @@
 
 #include "app/boot/boot.h"
 #include "app/boot/supervise.h"
-#include "app/device/hook.h"
 #include "app/rehearse/rehearse.h"
 
-#define LIMIT_SECONDS 60
-#define REHEARSE_SECONDS 900
 #define PATIENCE_SECONDS 300
 
 static int
-work(GbeApp *app, gpointer data)
+rehearse(GbeApp *app)
 {
-	gbe_hook_apply(data, app);
-	return gbe_preflight_run(app);
-}
-
-static int
-rehearse(GbeApp *app, gpointer data)
-{
-	gbe_hook_apply(data, app);
 	gbe_rehearse_staged(app, PATIENCE_SECONDS);
 	return GBE_EXIT_DONE;
 }
 
-/* The file that ostree writes anew for each staging. All is zero where none is staged. */
+/* The file that ostree writes again for each staging. All is zero where none is staged. */
 static struct stat
-staged_file(const GbeHook *hook)
+staged_file(const char *root)
 {
-	g_autofree char *path = g_build_filename(hook->root != NULL ? hook->root : "/",
-						 "run/ostree/staged-deployment", NULL);
+	g_autofree char *path =
+	    g_build_filename(root != NULL ? root : "/", "run/ostree/staged-deployment", NULL);
 	struct stat st = {0};
 
 	return stat(path, &st) == 0 ? st : (struct stat){0};
 }
 
-static bool
-is_same(struct stat a, struct stat b)
+static int
+run_preflight(const char *root, const char *config)
 {
-	return a.st_ino == b.st_ino && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
-	       a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
-}
-
-int
-main(int argc, char **argv)
-{
-	g_auto(GbeHook) hook = {NULL};
-	struct stat staged;
+	/* A rehearsal that hangs or crashes gives no result. It does not count against the update. */
+	static const GbeHook rehearsal = {.program = "preflight",
+					  .work = rehearse,
+					  .seconds = 900,
+					  .on_failure = GBE_EXIT_CANNOT_TELL};
+	static const GbeHook checks = {.program = "preflight",
+				       .work = gbe_preflight_run,
+				       .seconds = 60,
+				       .on_failure = GBE_EXIT_CANNOT_TELL};
+	struct stat before, after;
 	int status;
 
-	if (!gbe_hook_parse(&hook, "preflight",
-			    "Would the backup before the next update succeed, and can the update "
-			    "be taken back?\nEnds with 0, with 5 where not, or with 7 where that "
-			    "cannot be told.",
-			    NULL, &argc, &argv, GBE_EXIT_USAGE, &status))
-		return status;
 	/* systemd's path unit watches nothing while the service runs. ostree takes the file of the last staging away
 	 * first, which starts the service, and writes the new one while it runs. */
 	do {
-		staged = staged_file(&hook);
-		/* A rehearsal that hangs or crashes is none, and says nothing of the update. */
-		(void)gbe_supervise_bounded("preflight", hook.root, rehearse, &hook,
-					    REHEARSE_SECONDS, GBE_EXIT_CANNOT_TELL);
-		status = gbe_supervise_bounded("preflight", hook.root, work, &hook, LIMIT_SECONDS,
-					       GBE_EXIT_CANNOT_TELL);
-	} while (!is_same(staged, staged_file(&hook)));
+		before = staged_file(root);
+		(void)gbe_hook_run(&rehearsal, root, config);
+		status = gbe_hook_run(&checks, root, config);
+		after = staged_file(root);
+	} while (before.st_ino != after.st_ino || before.st_mtim.tv_sec != after.st_mtim.tv_sec ||
+		 before.st_mtim.tv_nsec != after.st_mtim.tv_nsec);
 	return status;
 }
+
+GBE_HOOK(.program = "preflight",
+	 .summary = "Would the backup before the next update succeed, and can the update "
+		    "be taken back?\nEnds with 0, with 5 where not, or with 7 where that "
+		    "cannot be told.",
+	 .on_usage = GBE_EXIT_USAGE, .run = run_preflight)

@@ -2,27 +2,9 @@
 /* Records that greenboot judged this run red. */
 #include "app/boot/boot.h"
 #include "app/boot/supervise.h"
-#include "app/device/hook.h"
 
-#define LIMIT_SECONDS 30
-
-static int
-work(GbeApp *app, gpointer data)
-{
-	gbe_hook_apply(data, app);
-	return gbe_red_run(app);
-}
-
-int
-main(int argc, char **argv)
-{
-	g_auto(GbeHook) hook = {NULL};
-	int status;
-
-	if (!gbe_hook_parse(&hook, "red",
-			    "Records that greenboot judged this run red.\nEnds with 0, or with 1 "
-			    "when that failed.",
-			    NULL, &argc, &argv, GBE_EXIT_FAILED, &status))
-		return status;
-	return gbe_supervise_bounded("red", hook.root, work, &hook, LIMIT_SECONDS, GBE_EXIT_FAILED);
-}
+GBE_HOOK(.program = "red",
+	 .summary = "Records that greenboot judged this run red.\nEnds with 0, or with 1 "
+		    "when that failed.",
+	 .on_usage = GBE_EXIT_FAILED, .work = gbe_red_run, .seconds = 30,
+	 .on_failure = GBE_EXIT_FAILED)

@@ -5,11 +5,11 @@
 #include <fcntl.h>
 
 #include "app/certs/archive.h"
-#include "app/device/etcd-tool.h"
 #include "app/health/certificates.h"
 #include "certs/core/renewal.h"
 #include "core/config/lists.h"
 #include "fs/open.h"
+#include "sys/child.h"
 
 /* It may ask a server on the other side of a bad road. */
 #define SECONDS 600
@@ -50,8 +50,9 @@ run_renewal(GbeApp *app, GError **error)
 	if (!gbe_run_args(app->config->certs.renew_command, &argv, error) ||
 	    !gbe_open_in_root(app->root_fd, argv[0], O_RDONLY, &program_fd, error) ||
 	    !gbe_open_root("/", &root_fd, error) ||
-	    !gbe_child_start(program_fd, (const char *const *)argv, root_fd, &child, error) ||
-	    !gbe_etcd_tool_wait(&child, SECONDS, error))
+	    !gbe_child_start_as(NULL, program_fd, (const char *const *)argv, root_fd, &child,
+				error) ||
+	    !gbe_child_wait(&child, SECONDS, error))
 		return gbe_prefix(error, "[certs] renew-command");
 	return true;
 }

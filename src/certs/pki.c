@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "app/certs/certs.h"
-#include "app/device/etcd-tool.h"
 #include "app/health/certificates.h"
 #include "base/fault.h"
 #include "core/units/cluster-env.h"
@@ -18,6 +17,7 @@
 #include "fs/sync.h"
 #include "fs/tree.h"
 #include "fs/write.h"
+#include "sys/child.h"
 
 #define LIVE "live"
 #define NEXT ".next"
@@ -348,7 +348,7 @@ run_creds(GbeApp *app, const char *const *argv, GBytes *in, GBytes **ret_out, GE
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "there is no " CREDS_PROGRAM ", which seals keys and opens them");
 	if (!gbe_child_start_filter(program_fd, argv, &streams, &child, error) ||
-	    !gbe_etcd_tool_wait(&child, CREDS_SECONDS, error))
+	    !gbe_child_wait(&child, CREDS_SECONDS, error))
 		return false;
 	if (ret_out == NULL)
 		return true;

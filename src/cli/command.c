@@ -6,7 +6,7 @@
 #include "cli/verb.h"
 #include "core/json/parse.h"
 #include "core/shown.h"
-#include "sys/programs.h"
+#include "sys/installed.h"
 #include "sys/systemd/events.h"
 
 #include <dirent.h>
@@ -129,7 +129,7 @@ report_failure(bool json, const char *root, const GError *error)
 	(void)fflush(stdout);
 }
 
-/* ---- optional programs (sys/programs.h) ---- */
+/* ---- optional programs (sys/installed.h) ---- */
 
 /* A program of this project names the library that it is linked with. */
 static bool

@@ -2,7 +2,6 @@
 #include "store/snapshots.h"
 
 #include "app/device/endpoint.h"
-#include "app/device/etcd-tool.h"
 #include "fs/open.h"
 #include "sys/child.h"
 
@@ -60,7 +59,7 @@ wait_for_age(GbeChild *child, const char *what, GError **error)
 	char said[SAID_MAX + 1] = "";
 	g_autofree char *valid = NULL;
 
-	if (gbe_etcd_tool_wait(child, END_SECONDS, &local))
+	if (gbe_child_wait(child, END_SECONDS, &local))
 		return true;
 	(void)!pread(child->out_fd, said, SAID_MAX, 0);
 	said[strcspn(said, "\n")] = '\0';

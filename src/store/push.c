@@ -8,7 +8,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "app/backups/keys.h"
+#include "app/backups/store.h"
 #include "app/device/endpoint.h"
 #include "app/snapshot/export.h"
 #include "app/state/history.h"

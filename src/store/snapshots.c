@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 
-#include "app/backups/keys.h"
+#include "app/backups/store.h"
 #include "app/state/history.h"
 #include "etcd/db/snapshot-file.h"
 #include "fs/open.h"

@@ -22,6 +22,7 @@
 #include "fs/write.h"
 
 #define POLL_USEC 5000
+#define WAIT_USEC 10000
 #define LINE_MOST ((gsize)400)
 /* Bytes of the output. The trace of a program in Go that panics is longer than a line, and shorter than this. */
 #define LOOK_BACK 16384
@@ -111,13 +112,6 @@ gbe_child_start_filter(int program_fd, const char *const *argv, const GbeChildSt
 	return start_child(NULL, program_fd, argv, cwd_fd, &above, ret_child, error);
 }
 
-bool
-gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *ret_child,
-		GError **error)
-{
-	return gbe_child_start_as(NULL, program_fd, argv, cwd_fd, ret_child, error);
-}
-
 char *
 gbe_child_last_line(const GbeChild *child)
 {
@@ -164,6 +158,25 @@ gbe_child_poll(GbeChild *child, bool *ret_running, GError **error)
 				 child->name, WEXITSTATUS(status), *said != '\0' ? ": " : "", said);
 	return gbe_throw(error, GBE_ERROR_FAILED, "%s was killed%s%s", child->name,
 			 *said != '\0' ? ": " : "", said);
+}
+
+bool
+gbe_child_wait(GbeChild *child, guint64 seconds, GError **error)
+{
+	gint64 deadline = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
+
+	for (bool running = true;;) {
+		if (!gbe_child_poll(child, &running, error))
+			return false;
+		if (!running)
+			return true;
+		if (g_get_monotonic_time() >= deadline)
+			return gbe_throw(error, GBE_ERROR_FAILED,
+					 "%s has not ended within %" G_GUINT64_FORMAT
+					 " s (--timeout)",
+					 child->name, seconds);
+		g_usleep(WAIT_USEC);
+	}
 }
 
 void

@@ -17,15 +17,13 @@ typedef struct {
 	char *name; /* for messages */
 } GbeChild;
 
-/* @program_fd is the open executable; @cwd_fd its working directory; argv[0] names it. Call this from the main
- * thread, which has to outlive the child. */
-bool gbe_child_start(int program_fd, const char *const *argv, int cwd_fd, GbeChild *ret_child,
-		     GError **error) GBE_CHECKED;
-/* The same as @user, in that group and in no other, so that its files belong to that user. Only root can do that. */
 typedef struct {
 	uid_t uid;
 	gid_t gid;
 } GbeChildUser;
+/* @program_fd is the open executable; @cwd_fd its working directory; argv[0] names it. Call this from the main
+ * thread, which has to outlive the child. With @user, which only root can set: as that user, in that group and in no
+ * other, so that its files belong to that user. */
 bool gbe_child_start_as(const GbeChildUser *user, int program_fd, const char *const *argv,
 			int cwd_fd, GbeChild *ret_child, GError **error) GBE_CHECKED;
 /* A filter: it reads @in_fd, writes @out_fd, and has @file_fd as /proc/self/fd/4. Its stderr is kept like the
@@ -38,6 +36,8 @@ bool gbe_child_start_filter(int program_fd, const char *const *argv, const GbeCh
 /* Does the child still run? False without error: it ended with status 0. GBE_ERROR_FAILED: it failed; the message
  * has its last line. */
 bool gbe_child_poll(GbeChild *child, bool *ret_running, GError **error) GBE_CHECKED;
+/* Waits until the child has ended. GBE_ERROR_FAILED after @seconds; the caller then ends the child. */
+bool gbe_child_wait(GbeChild *child, guint64 seconds, GError **error) GBE_CHECKED;
 /* The end of the last line of its output, or the beginning of the line in which a program in Go says why it panics;
  * "" where there is none. Newly allocated. */
 char *gbe_child_last_line(const GbeChild *child);

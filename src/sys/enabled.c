@@ -18,6 +18,7 @@ static const char *const unit_dirs[] = {
     "/run/systemd/generator.early",  "/etc/systemd/system",	"/run/systemd/system",
     "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
 };
+#define UNIT_DIRS unit_dirs, G_N_ELEMENTS(unit_dirs)
 
 /* Looks at @name below @dir_fd. @path: the directory, for messages. */
 static bool
@@ -126,19 +127,19 @@ gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
 	return GBE_NO;
 }
 
-/* *ret_dir: where the first of that name is; untouched where there is none. */
+/* Looks in @count of @dirs. *ret_dir: where the first of that name is; untouched where there is none. */
 static GbeUnitFile
-find_file(int root_fd, const char *unit, const char **ret_dir)
+find_file(int root_fd, const char *const *dirs, gsize count, const char *unit, const char **ret_dir)
 {
-	for (gsize i = 0; i < G_N_ELEMENTS(unit_dirs); i++) {
+	for (gsize i = 0; i < count; i++) {
 		gbe_autofd int fd = -1;
 		GbeUnitFile found;
 
-		if (!gbe_open_in_root(root_fd, unit_dirs[i], O_RDONLY | O_DIRECTORY, &fd, NULL) ||
-		    !look_at_entry(fd, unit_dirs[i], unit, &found, NULL))
+		if (!gbe_open_in_root(root_fd, dirs[i], O_RDONLY | O_DIRECTORY, &fd, NULL) ||
+		    !look_at_entry(fd, dirs[i], unit, &found, NULL))
 			continue;
 		if (found != GBE_UNIT_ABSENT) {
-			*ret_dir = unit_dirs[i];
+			*ret_dir = dirs[i];
 			return found;
 		}
 	}
@@ -152,12 +153,12 @@ gbe_unit_file(int root_fd, const char *unit)
 	const char *dot = strrchr(unit, '.');
 	const char *dir = NULL;
 	g_autofree char *template = NULL;
-	GbeUnitFile found = find_file(root_fd, unit, &dir);
+	GbeUnitFile found = find_file(root_fd, UNIT_DIRS, unit, &dir);
 
 	if (found != GBE_UNIT_ABSENT || at == NULL || dot == NULL || dot <= at + 1)
 		return found;
 	template = g_strdup_printf("%.*s%s", (int)(at + 1 - unit), unit, dot);
-	return find_file(root_fd, template, &dir);
+	return find_file(root_fd, UNIT_DIRS, template, &dir);
 }
 
 static void
@@ -196,7 +197,7 @@ gbe_unit_append_text(int root_fd, const char *unit, GString *text)
 	const char *dir = NULL;
 	g_autofree char *file = NULL;
 
-	if (find_file(root_fd, unit, &dir) == GBE_UNIT_PRESENT) {
+	if (find_file(root_fd, UNIT_DIRS, unit, &dir) == GBE_UNIT_PRESENT) {
 		file = g_build_filename(dir, unit, NULL);
 		append_file(root_fd, file, text);
 	}
@@ -243,18 +244,11 @@ gbe_unit_is_known(int root_fd, const char *service)
 	    "/run/systemd/generator",
 	    "/run/systemd/generator.late",
 	};
+	const char *dir = NULL;
 
-	if (gbe_unit_file(root_fd, service) != GBE_UNIT_ABSENT)
-		return true;
-	for (gsize i = 0; i < G_N_ELEMENTS(made); i++) {
-		gbe_autofd int fd = -1;
-		GbeUnitFile found;
-
-		if (gbe_open_in_root(root_fd, made[i], O_RDONLY | O_DIRECTORY, &fd, NULL) &&
-		    look_at_entry(fd, made[i], service, &found, NULL) && found != GBE_UNIT_ABSENT)
-			return true;
-	}
-	return gbe_unit_is_generated(root_fd, service);
+	return gbe_unit_file(root_fd, service) != GBE_UNIT_ABSENT ||
+	       find_file(root_fd, made, G_N_ELEMENTS(made), service, &dir) != GBE_UNIT_ABSENT ||
+	       gbe_unit_is_generated(root_fd, service);
 }
 
 static bool

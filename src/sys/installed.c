@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/installed.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 #include <yaml.h>
 
 #include "base/dlopen.h"
@@ -178,16 +180,6 @@ gbe_yaml_read(const char *text, gsize size, const char *what, GbeYamlPut put, gp
 
 /* ---- systems ---- */
 
-static bool
-has_unit(int root_fd, const GbeSystem *system)
-{
-	GbeUnitFile file = gbe_unit_file(root_fd, system->service);
-
-	return (file == GBE_UNIT_PRESENT ||
-		(file == GBE_UNIT_ABSENT && gbe_unit_is_generated(root_fd, system->service))) &&
-	       (system->marker == NULL || gbe_is_in_root(root_fd, system->marker) == GBE_YES);
-}
-
 /* Adds a value as the argument that the program makes of it. k3s: "key+" adds to a list. */
 static void
 add_argument(const char *path, const char *value, gpointer data)
@@ -298,10 +290,15 @@ gbe_installed_look(int root_fd, GbeInstalled ret_installed[GBE_SYSTEMS_MAX])
 
 	for (const GbeSystem *system = gbe_systems; system->name != NULL; system++) {
 		GbeInstalled found = {.system = system};
+		GbeUnitFile file;
 
-		if ((count > 0 &&
-		     g_str_equal(ret_installed[count - 1].system->service, system->service)) ||
-		    !has_unit(root_fd, system))
+		if (count > 0 &&
+		    g_str_equal(ret_installed[count - 1].system->service, system->service))
+			continue;
+		file = gbe_unit_file(root_fd, system->service);
+		if (file == GBE_UNIT_MASKED ||
+		    (file == GBE_UNIT_ABSENT && !gbe_unit_is_generated(root_fd, system->service)) ||
+		    (system->marker != NULL && gbe_is_in_root(root_fd, system->marker) != GBE_YES))
 			continue;
 		/* A package may bring the unit of a server to a machine that is not a server. */
 		if (system->unsupported != NULL && !is_enabled(root_fd, system->service))
@@ -322,4 +319,49 @@ gbe_installed_clear(GbeInstalled *installed, guint count)
 {
 	for (guint i = 0; i < count; i++)
 		g_clear_pointer(&installed[i].why, g_free);
+}
+
+/* ---- the optional programs ---- */
+
+char *
+gbe_programs_directory(void)
+{
+	g_autofree char *path = NULL;
+	Dl_info info;
+	const char *name;
+
+	if (dladdr((const void *)&gbe_programs_directory, &info) == 0 || info.dli_fname == NULL)
+		return NULL;
+	name = strrchr(info.dli_fname, '/');
+	if (name == NULL || !g_str_equal(name + 1, GBE_PROGRAM_LIBRARY GBE_VERSION ".so"))
+		return NULL;
+	/* The loader's path has ".." in it. */
+	path = g_canonicalize_filename(info.dli_fname, "/");
+	return g_path_get_dirname(path);
+}
+
+bool
+gbe_program_is_verb(const char *word)
+{
+	return g_ascii_islower(*word) && word[strspn(word, "abcdefghijklmnopqrstuvwxyz-")] == '\0';
+}
+
+GbeTri
+gbe_program_find(const char *verb, char **ret_path)
+{
+	g_autofree char *directory = gbe_programs_directory();
+	g_autofree char *path = NULL;
+
+	if (ret_path != NULL)
+		*ret_path = NULL;
+	if (directory == NULL)
+		return GBE_UNKNOWN;
+	if (!gbe_program_is_verb(verb))
+		return GBE_NO;
+	path = g_strconcat(directory, "/" GBE_PROGRAM_PREFIX, verb, NULL);
+	if (access(path, F_OK) < 0)
+		return GBE_NO;
+	if (ret_path != NULL)
+		*ret_path = g_steal_pointer(&path);
+	return GBE_YES;
 }

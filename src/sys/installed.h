@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Looks for the systems of core/config/systems.h in unit files on the disk, and asks nobody: the answer is the same
- * below --root, in an image, for a generator, and while the system runs. */
+/* Finds out which systems and which optional programs are installed. The systems of core/config/systems.h are looked for
+ * in unit files on the disk: the answer is the same below --root, in an image, for a generator, and while the system
+ * runs. */
 #pragma once
 
 #include "base/auto.h"
@@ -26,3 +27,18 @@ typedef void (*GbeYamlPut)(const char *path, const char *value, gpointer data);
  * _UNSUPPORTED: libyaml is not installed; _REFUSED: a limit. */
 bool gbe_yaml_read(const char *text, gsize size, const char *what, GbeYamlPut put, gpointer data,
 		   GError **error) GBE_CHECKED;
+
+/*
+ * The optional programs. They lie next to the library of all programs, as greenboot-etcd-VERB: PATH and other variables
+ * of the environment do not lead elsewhere. A verb may be a symlink to the program that has it.
+ */
+#define GBE_PROGRAM_PREFIX "greenboot-etcd-"
+/* The name of the library has the version in it (Makefile). */
+#define GBE_PROGRAM_LIBRARY "libgreenboot-etcd-"
+
+/* The directory of the library; newly allocated. NULL: the library is part of this program. */
+char *gbe_programs_directory(void);
+/* Lower-case letters and hyphens, with a letter first. */
+bool gbe_program_is_verb(const char *word);
+/* GBE_UNKNOWN: the library is part of this program. *ret_path, which may be NULL, is newly allocated; NULL: not found. */
+GbeTri gbe_program_find(const char *verb, char **ret_path);

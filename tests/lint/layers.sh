@@ -134,7 +134,7 @@ for layer in "${!rooms[@]}"; do
 done
 
 # The guard guards: an include upwards is found.
-printf '#include "sys/deployment/run.h"\n#include "base/fault.h"\n' >"$scratch/upward.c"
+printf '#include "sys/deployment/deployments.h"\n#include "base/fault.h"\n' >"$scratch/upward.c"
 if [ "$(findings core "$scratch/upward.c" | wc -l)" -eq 2 ]; then
 	ok layer-law-can-fail
 else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys-root.h"
 
-#include "sys/deployment/run.h"
+#include "sys/deployment/booted.h"
 
 static GbeCmdline
 parse(const char *text)

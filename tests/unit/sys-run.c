@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys-root.h"
 
-#include "sys/deployment/run.h"
+#include "sys/deployment/deployments.h"
 #include "sys/systemd/units.h"
 
 #define BOOT_ID "proc/sys/kernel/random/boot_id"

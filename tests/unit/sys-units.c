@@ -8,8 +8,7 @@
 #include <sys/un.h>
 #include <systemd/sd-bus.h>
 
-#include "sys/deployment/run.h"
-#include "sys/systemd/transient.h"
+#include "sys/deployment/deployments.h"
 #include "sys/systemd/units.h"
 
 #define SOCKET "/run/systemd/private"

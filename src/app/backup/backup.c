@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/backup.h"
 
-#include "app/backup/retention.h"
 #include "app/backups/verify.h"
+#include "app/state/state.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
+#include "core/decide/situation.h"
 #include "core/space.h"
+#include "etcd/directory/member.h"
 #include "fs/copy/clone.h"
 #include "fs/copy/compare.h"
 #include "fs/copy/extents.h"
@@ -15,6 +17,7 @@
 #include "fs/sync.h"
 #include "fs/tree.h"
 #include "fs/write.h"
+#include "sys/systemd/events.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,6 +25,7 @@
 
 /* One that is taken from under a running etcd. */
 #define LIVE_TRIES 3U
+#define LOCK_WAIT_MS 30000
 
 typedef struct {
 	GbeApp *app;
@@ -133,7 +137,6 @@ write_manifest(Backup *b, GError **error)
 	bool known = !b->options->live && b->observed->looked &&
 		     b->app->config->backup.verify != GBE_BACKUP_VERIFY_FULL;
 	gint64 begin = g_get_monotonic_time();
-	g_autofree char *text = NULL;
 
 	if (b->options->live) {
 		b->manifest->live = true;
@@ -149,9 +152,8 @@ write_manifest(Backup *b, GError **error)
 		return gbe_prefix(error, "backup %s", b->manifest->name);
 	g_free(b->manifest->written_by);
 	b->manifest->written_by = g_strdup(GBE_VERSION);
-	text = gbe_manifest_print_signed(b->manifest, b->observed->store->keys);
-	return gbe_write_file_at(b->entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-				 GBE_WRITE_LATER, error);
+	return gbe_store_write_manifest_at(b->observed->store, b->entry_fd, b->manifest,
+					   GBE_WRITE_LATER, error);
 }
 
 static bool
@@ -180,11 +182,7 @@ make_entry(Backup *b, GError **error)
 	GbeStore *store = b->observed->store;
 	gint64 begin;
 
-	if (!gbe_remove_tree_at(store->fd, b->partial, error))
-		return false;
-	if (mkdirat(store->fd, b->partial, 0700) < 0)
-		return gbe_throw_errno(error, errno, "make %s in %s", b->partial, store->path);
-	if (!gbe_open_dir_at(store->fd, b->partial, &b->entry_fd, error) ||
+	if (!gbe_store_make_partial(store, b->partial, &b->entry_fd, error) ||
 	    GBE_FAULT("backup-made", error))
 		return false;
 	if (!clone_data(b, error) || GBE_FAULT("backup-cloned", error))
@@ -251,7 +249,6 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 	b.partial = g_strconcat(GBE_RUNG_PARTIAL, manifest->name, NULL);
 	for (guint try = 1;; try++) {
 		g_autoptr(GError) local = NULL;
-		g_autoptr(GError) ignored = NULL;
 
 		if (make_entry(&b, &local))
 			break;
@@ -263,12 +260,268 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 			g_debug("try %u: %s", try, local->message);
 			continue;
 		}
-		/* A tree that cannot be removed now is swept by the next holder of the lock. */
-		if (!gbe_remove_tree_at(observed->store->fd, b.partial, &ignored))
-			g_debug("%s", ignored->message);
+		gbe_store_drop_partial(observed->store, b.partial);
 		return gbe_pass(error, &local);
 	}
 	b.timing.total_usec = g_get_monotonic_time() - begin - b.timing.look_usec;
 	*ret_timing = b.timing;
+	return true;
+}
+
+/* ---- made otherwise ---- */
+
+void
+gbe_partial_clear(GbePartial *partial)
+{
+	if (partial->fd >= 0)
+		gbe_store_drop_partial(partial->store, partial->partial);
+	gbe_close_fd(&partial->fd);
+	g_clear_pointer(&partial->name, g_free);
+	g_clear_pointer(&partial->partial, g_free);
+}
+
+bool
+gbe_partial_make(const GbeObserved *observed, const char *name, GbePartial *ret_partial,
+		 GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+	const GbeStore *store = observed->store;
+	g_autofree char *at = g_strconcat(GBE_RUNG_PARTIAL, name, NULL);
+	int fd = -1;
+
+	if (facts->store == GBE_NO || store->fd < 0)
+		return gbe_observed_no_store(observed, error);
+	if (gbe_facts_backup(facts, name) != NULL ||
+	    (facts->taken != NULL && g_hash_table_contains(facts->taken, name)))
+		return gbe_throw(error, GBE_ERROR_FAILED,
+				 "%s is there already in %s; take another name", name, store->path);
+	if (!gbe_store_make_partial(store, at, &fd, error))
+		return false;
+	*ret_partial = (GbePartial){.store = store,
+				    .name = g_strdup(name),
+				    .partial = g_steal_pointer(&at),
+				    .fd = fd};
+	return true;
+}
+
+GbeManifest *
+gbe_partial_manifest(const GbePartial *partial, const GbeObserved *observed,
+		     const GbeDirectory *directory, const char *description)
+{
+	const GbeFacts *facts = observed->facts;
+	GbeManifest *manifest = gbe_manifest_new();
+
+	manifest->written_by = g_strdup(GBE_VERSION);
+	manifest->name = g_strdup(partial->name);
+	manifest->origin = GBE_ORIGIN_MANUAL;
+	manifest->sequence = facts->next_sequence;
+	manifest->lineage.line = manifest->sequence;
+	manifest->trial.used = -1;
+	manifest->grade = GBE_GRADE_UNPROVEN;
+	manifest->method = GBE_METHOD_COPY;
+	manifest->created = facts->now;
+	manifest->data_dir = g_strdup(facts->data_dir);
+	manifest->description = g_strdup(description);
+	gbe_inside_record(directory, GBE_VERIFY_FULL, manifest);
+	return manifest;
+}
+
+bool
+gbe_partial_describe(const GbeApp *app, const GbePartial *partial, int data_fd,
+		     const char *member_path, GbeManifest *manifest, GError **error)
+{
+	gbe_autofd int wal_fd = gbe_data_open_wal_of_copy(app, manifest->data_dir, data_fd);
+
+	if (!gbe_member_fingerprint(data_fd, member_path, wal_fd, &manifest->fingerprint, error) ||
+	    !gbe_compare_record(data_fd, gbe_data_exclude, true, NULL, manifest, error))
+		return false;
+	return gbe_store_write_manifest_at(partial->store, partial->fd, manifest, GBE_WRITE_LATER,
+					   error) &&
+	       !GBE_FAULT("partial-described", error);
+}
+
+bool
+gbe_partial_publish(GbePartial *partial, GError **error)
+{
+	const GbeStore *store = partial->store;
+
+	if (!gbe_sync_fs(store->fd, store->path, error) || GBE_FAULT("partial-synced", error) ||
+	    !gbe_rename_new_at(store->fd, partial->partial, store->fd, partial->name, error))
+		return false;
+	gbe_close_fd(&partial->fd);
+	return !GBE_FAULT("partial-renamed", error) && gbe_sync_dir(store->fd, store->path, error);
+}
+
+/* ---- removed ---- */
+
+bool
+gbe_retention_remove(GbeApp *app, GbeObserved *observed, const GbeManifest *backup,
+		     const char *reason, gint64 *patience, GError **error)
+{
+	GbeEventFields fields = {.action = "delete",
+				 .backup = backup->name,
+				 .deployment = backup->deployment.id,
+				 .reason = reason};
+	g_autoptr(GError) local = NULL;
+	bool ok = gbe_store_remove(observed->store, backup->name, patience, &local);
+
+	/* Partly removed, it is no backup any more. */
+	if (!ok && !g_error_matches(local, GBE_ERROR, GBE_ERROR_PARTIAL))
+		return gbe_pass(error, &local);
+	gbe_event_deleted(&fields);
+	gbe_state_note_entry(app, GBE_LEDGER_REMOVED, backup, reason);
+	g_ptr_array_remove(observed->facts->backups, (gpointer)backup);
+	return ok || gbe_pass(error, &local);
+}
+
+bool
+gbe_retention_run(GbeApp *app, GbeObserved *observed, GbeRetentionAsk ask, gpointer data,
+		  GError **error)
+{
+	g_autoptr(GArray) removals = gbe_retention_apply(observed->facts);
+	int data_fd = observed->data->fd >= 0 ? observed->data->fd : observed->data->parent_fd;
+	/* The caller needs the space now. */
+	gint64 *patience = ask != NULL ? NULL : app->patience;
+
+	for (guint i = 0; i < removals->len; i++) {
+		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
+		GbeRetentionAnswer answer = GBE_RETENTION_REMOVE;
+		g_autoptr(GError) failure = NULL;
+
+		/* A backup that etcd's room depends on goes only if that makes room: it lies with the data, and etcd
+		 * still lacks room. */
+		if (removal->for_room &&
+		    (!gbe_same_filesystem(gbe_store_at(observed->store, removal->backup->name)->fd,
+					  data_fd) ||
+		     (ask == NULL && gbe_observe_cramped(observed) != GBE_YES)))
+			continue;
+		if (ask != NULL && !ask(data, removal, &answer, error))
+			return false;
+		if (answer == GBE_RETENTION_END)
+			return true;
+		if (answer == GBE_RETENTION_LEAVE ||
+		    gbe_retention_remove(app, observed, removal->backup, removal->reason, patience,
+					 &failure))
+			continue;
+		if (error != NULL)
+			return gbe_pass(error, &failure);
+		gbe_note("retention: %s", failure->message);
+	}
+	return true;
+}
+
+/* ---- found damaged ---- */
+
+bool
+gbe_damage_read_again(GbeApp *app, GbeObserved *observed, const GbeManifest *was,
+		      GbeManifest **ret_now, GError **error)
+{
+	GbeStore *store = gbe_store_at(observed->store, was->name);
+	g_autoptr(GbeIntent) intent = NULL;
+	g_autoptr(GbeManifest) now = NULL;
+	g_autoptr(GError) local = NULL;
+	gbe_autofd int entry_fd = -1;
+
+	if (!gbe_state_read_intent(app, &intent, error))
+		return false;
+	if (intent != NULL)
+		return gbe_throw(error, GBE_ERROR_BUSY, "an interrupted operation comes first");
+	if (!gbe_open_dir_at(store->fd, was->name, &entry_fd, &local))
+		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
+	if (!gbe_store_read_manifest(store, entry_fd, was->name, &now, error))
+		return false;
+	if (now->sequence == was->sequence && !now->consumed)
+		*ret_now = g_steal_pointer(&now);
+	return true;
+}
+
+static void
+set_bad(GbeManifest *manifest, const char *why)
+{
+	manifest->grade = GBE_GRADE_BAD;
+	g_free(manifest->grade_reason);
+	manifest->grade_reason = g_strdup(why);
+}
+
+bool
+gbe_damage_grade(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
+		 GError **error)
+{
+	GbeManifest *was = (GbeManifest *)gbe_facts_backup(observed->facts, name);
+	g_autoptr(GbeManifest) now = NULL;
+
+	if (was == NULL)
+		return true;
+	set_bad(was, why);
+	if (app->lock == NULL)
+		return true;
+	if (!gbe_damage_read_again(app, observed, was, &now, error))
+		return gbe_prefix(error, "grade of %s", name);
+	/* The first reason for a bad grade stays. */
+	if (now == NULL || now->grade == GBE_GRADE_BAD)
+		return true;
+	set_bad(now, why);
+	if (!gbe_store_write_manifest(observed->store, now, error))
+		return false;
+	gbe_state_note_entry(app, GBE_LEDGER_GRADED, now, why);
+	return true;
+}
+
+/* For the MOTD, which shows the last operation when it failed. @what: "has rotted". */
+static void
+tell_person(GbeApp *app, const GbeObserved *observed, const char *name, const char *what,
+	    const char *why, const char *operation)
+{
+	GbeLastOperation last = {
+	    .operation = g_strdup(operation),
+	    .result = g_strdup("failed"),
+	    .reason = g_strdup_printf("the last good backup %s (%s): `greenboot-etcd backup "
+				      "--stop` makes a new one; look at the disk",
+				      what, why),
+	    .backup = g_strdup(name),
+	    .run = g_strdup(observed->facts->run),
+	    .started = g_get_real_time() / G_USEC_PER_SEC,
+	};
+
+	gbe_state_write_last(app, &last);
+	gbe_last_operation_clear(&last);
+}
+
+bool
+gbe_damage_record(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
+		  const char *operation, GError **error)
+{
+	GbeManifest *was = (GbeManifest *)gbe_facts_backup(observed->facts, name);
+	bool last = gbe_situation_last_good(observed->facts) == was;
+	GbeEventFields fields = {.action = operation, .backup = name, .reason = why};
+	bool ok;
+
+	if (was == NULL || was->grade == GBE_GRADE_BAD)
+		return true;
+	set_bad(was, why);
+	if (!gbe_app_lock(app, operation, LOCK_WAIT_MS, error))
+		return false;
+	fields.deployment = was->deployment.id;
+	fields.run = was->run;
+	gbe_event_rotted(&fields);
+	ok = gbe_damage_grade(app, observed, name, why, error);
+	if (ok && last)
+		tell_person(app, observed, name, "has rotted", why, operation);
+	gbe_app_unlock(app);
+	return ok;
+}
+
+bool
+gbe_damage_unreadable(GbeApp *app, GbeObserved *observed, const char *name, const char *why,
+		      const char *operation, GError **error)
+{
+	const GbeManifest *last = gbe_situation_last_good(observed->facts);
+
+	if (last == NULL || !g_str_equal(last->name, name))
+		return true;
+	if (!gbe_app_lock(app, operation, LOCK_WAIT_MS, error))
+		return false;
+	tell_person(app, observed, name, "cannot be read", why, operation);
+	gbe_app_unlock(app);
 	return true;
 }

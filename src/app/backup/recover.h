@@ -38,3 +38,19 @@ bool gbe_recover_here(GbeApp *app, GbeRecovery *ret_recovery, GError **error) GB
  * these steps, gbe_recover() does the rest. @flushes (may be NULL) counts the flushes. */
 bool gbe_recover_finish(GbeApp *app, GbeStore *store, int stage_fd, const GbeIntent *intent,
 			guint *flushes, GError **error) GBE_CHECKED;
+
+/*
+ * Restores into a data directory that is a mount point. The directory itself cannot be exchanged, so its entries
+ * are: one rename or exchange each, the entry that holds member/ last. Entries that the new tree lacks are moved out
+ * before that. After a cut between two entries the directory is mixed until the next holder of the lock runs the
+ * list again. A plain etcd directory has one entry next to the nonce and is never mixed.
+ */
+
+/* Lists all entries at the top of the new tree except gbe_data_exclude; @last comes last. The intent stores the
+ * list ("<inode>:<name>"), which makes the exchange resumable: an entry is done when the listed inode is not in the
+ * staging tree any more. */
+bool gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries,
+		      GError **error) GBE_CHECKED;
+/* Idempotent; syncs both directories at the end. */
+bool gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries,
+			  GError **error) GBE_CHECKED;

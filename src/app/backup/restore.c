@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backup/restore.h"
 
+#include "app/backup/backup.h"
 #include "app/backup/recover.h"
-#include "app/backup/retention.h"
 #include "app/backups/data.h"
-#include "app/backups/keys.h"
+#include "app/backups/store.h"
 #include "app/backups/verify.h"
 #include "app/state/ledger.h"
 #include "app/state/state.h"

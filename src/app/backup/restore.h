@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Puts a backup, or nothing, in the place of the data (decisions.md, "How a restore is done"). Implemented in restore.c,
- * entries.c. */
+/* Puts a backup, or nothing, in the place of the data (decisions.md, "How a restore is done"). */
 #pragma once
 
 #include "app/backup/observe.h"
@@ -52,22 +51,3 @@ bool gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name,
  * process could not look. @ret_look_usec: how long the look into etcd's files took; may be NULL. */
 bool gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 			  gint64 *ret_look_usec, GError **error) GBE_CHECKED;
-
-/*
- * Restores into a data directory that is a mount point. The directory itself cannot be exchanged, so its entries
- * are: one rename or exchange each, the entry that holds member/ last. Entries that the new tree lacks are moved out
- * before that. After a cut between two entries the directory is mixed until the next holder of the lock runs the
- * list again. A plain etcd directory has one entry next to the nonce and is never mixed.
- */
-
-/* Lists all entries at the top of the new tree except gbe_data_exclude; @last comes last. The intent stores the
- * list ("<inode>:<name>"), which makes the exchange resumable: an entry is done when the listed inode is not in the
- * staging tree any more. */
-bool gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries,
-		      GError **error) GBE_CHECKED;
-/* Is the exchange complete: is the last entry the new one? */
-bool gbe_entries_are_live(int live_fd, char *const *entries, bool *ret_live,
-			  GError **error) GBE_CHECKED;
-/* Idempotent; syncs both directories at the end. */
-bool gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries,
-			  GError **error) GBE_CHECKED;

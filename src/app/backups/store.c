@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/backups/store.h"
 
-#include "app/backups/keys.h"
 #include "app/state/ledger.h"
 #include "base/fault.h"
 #include "core/backup-name.h"
@@ -353,6 +352,67 @@ gbe_store_sweep(GbeStore *store, gint64 *patience, GError **error)
 	return true;
 }
 
+/* ---- [store] key ---- */
+
+bool
+gbe_app_keys(GbeApp *app, const GbeKeys **ret_keys, GError **error)
+{
+	const char *path = app->config->store.key;
+	char bytes[GBE_KEYS_FILE_MAX + 1];
+	gbe_autofd int fd = -1;
+	ssize_t size;
+	bool ok;
+
+	if (app->keys == NULL && path != NULL) {
+		if (!gbe_key_file_open(app, path, true, &fd, error))
+			return gbe_prefix(error, "[store] key %s", path);
+		size = pread(fd, bytes, sizeof(bytes), 0);
+		if (size < 0)
+			ok = gbe_throw_errno(error, errno, "cannot read it");
+		else if (size == sizeof(bytes))
+			ok = gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "it is too long");
+		else
+			ok = gbe_keys_parse(bytes, (gsize)size, &app->keys, error);
+		explicit_bzero(bytes, sizeof(bytes));
+		if (!ok)
+			return gbe_prefix(error, "[store] key %s", path);
+	}
+	*ret_keys = app->keys;
+	return true;
+}
+
+bool
+gbe_keys_check_backup(GbeApp *app, const GbeManifest *manifest, bool by_hand, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	const GbeKeys *keys = NULL;
+	bool signed_right = manifest->seal == GBE_SEAL_RIGHT || manifest->seal == GBE_SEAL_NEW;
+
+	if (!gbe_app_keys(app, &keys, &local)) {
+		/* The key cannot be read, so the digest cannot be checked. */
+		if (!by_hand && !manifest->outside)
+			return true;
+		return gbe_pass(error, &local);
+	}
+	if (keys == NULL || (signed_right && (!manifest->outside || manifest->proved)))
+		return true;
+	if (manifest->outside)
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "backup %s came from outside, and %s: import what was pulled from a "
+		    "store that is signed with [store] key, or --force",
+		    manifest->name,
+		    signed_right ? "no keyed digest came with it"
+				 : "its own keyed digest is missing or wrong");
+	return manifest->seal != GBE_SEAL_WRONG || !by_hand ||
+	       gbe_throw(
+		   error, GBE_ERROR_REFUSED,
+		   "the manifest of backup %s is not what was signed with [store] key: take "
+		   "another one; where the key was exchanged, add the old one behind the new; "
+		   "or --force",
+		   manifest->name);
+}
+
 /* ---- manifest.json of an entry, signed where there is a key ---- */
 
 bool
@@ -378,33 +438,58 @@ gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *name,
 }
 
 bool
-gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest, GError **error)
+gbe_store_write_manifest_at(const GbeStore *store, int entry_fd, const GbeManifest *manifest,
+			    GbeWrite how, GError **error)
 {
 	g_autofree char *text = gbe_manifest_print_signed(manifest, store->keys);
+
+	return gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600, how, error);
+}
+
+bool
+gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest, GError **error)
+{
+	const GbeStore *at = gbe_store_at(store, manifest->name);
 	gbe_autofd int entry_fd = -1;
 
-	store = gbe_store_at(store, manifest->name);
-	if (!gbe_open_dir_at(store->fd, manifest->name, &entry_fd, error) ||
-	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-			       GBE_WRITE_DURABLE, error))
-		return gbe_prefix(error, "manifest of %s", manifest->name);
-	return true;
+	return (gbe_open_dir_at(at->fd, manifest->name, &entry_fd, error) &&
+		gbe_store_write_manifest_at(store, entry_fd, manifest, GBE_WRITE_DURABLE, error)) ||
+	       gbe_prefix(error, "manifest of %s", manifest->name);
 }
+
+/* ---- entries in the making ---- */
 
 bool
 gbe_store_prepare(GbeStore *store, const GbeManifest *manifest, GError **error)
 {
 	g_autofree char *pending = g_strconcat(GBE_RUNG_PENDING, manifest->name, NULL);
-	g_autofree char *text = gbe_manifest_print_signed(manifest, store->keys);
 	gbe_autofd int entry_fd = -1;
 
 	if (mkdirat(store->fd, pending, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make %s in the store", pending);
-	if (!gbe_open_dir_at(store->fd, pending, &entry_fd, error) ||
-	    !gbe_write_file_at(entry_fd, GBE_MANIFEST_NAME, text, strlen(text), 0600,
-			       GBE_WRITE_LATER, error))
-		return gbe_prefix(error, "manifest of %s", manifest->name);
-	return true;
+	return (gbe_open_dir_at(store->fd, pending, &entry_fd, error) &&
+		gbe_store_write_manifest_at(store, entry_fd, manifest, GBE_WRITE_LATER, error)) ||
+	       gbe_prefix(error, "manifest of %s", manifest->name);
+}
+
+bool
+gbe_store_make_partial(const GbeStore *store, const char *partial, int *ret_fd, GError **error)
+{
+	if (!gbe_remove_tree_at(store->fd, partial, error))
+		return false;
+	if (mkdirat(store->fd, partial, 0700) < 0)
+		return gbe_throw_errno(error, errno, "make %s in %s", partial, store->path);
+	return gbe_open_dir_at(store->fd, partial, ret_fd, error);
+}
+
+void
+gbe_store_drop_partial(const GbeStore *store, const char *partial)
+{
+	g_autoptr(GError) ignored = NULL;
+
+	/* A tree that cannot be removed now is swept by the next holder of the lock. */
+	if (!gbe_remove_tree_at(store->fd, partial, &ignored))
+		g_debug("%s", ignored->message);
 }
 
 /* ---- the list: backups, names that are taken, and entries that cannot be read ---- */

@@ -10,6 +10,9 @@
 #include "app/device/context.h"
 #include "core/decide/facts.h"
 #include "core/json/parse.h"
+#include "core/record/keyed.h"
+#include "core/record/manifest.h"
+#include "fs/write.h"
 
 #define GBE_STORE_DATA "data"
 
@@ -67,6 +70,14 @@ bool gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *na
 /* Rewrites <name>/manifest.json, durable. */
 bool gbe_store_write_manifest(GbeStore *store, const GbeManifest *manifest,
 			      GError **error) GBE_CHECKED;
+/* Writes it into an entry that the caller has open. */
+bool gbe_store_write_manifest_at(const GbeStore *store, int entry_fd, const GbeManifest *manifest,
+				 GbeWrite how, GError **error) GBE_CHECKED;
+/* Makes the empty directory @partial, ".partial-<name>", in place of one that was left. */
+bool gbe_store_make_partial(const GbeStore *store, const char *partial, int *ret_fd,
+			    GError **error) GBE_CHECKED;
+/* Removes it; what cannot be removed now is swept later. */
+void gbe_store_drop_partial(const GbeStore *store, const char *partial);
 /* Renames the entry to ".partial-<name>", syncs, removes it: after a power cut the entry is whole or swept. When
  * the sync fails, the entry stays. GBE_ERROR_PARTIAL: it was renamed, and what is left of it is swept later.
  * @patience as in fs/tree.h: what is left when it ends is swept later. */
@@ -76,3 +87,18 @@ bool gbe_store_remove(GbeStore *store, const char *name, gint64 *patience,
 bool gbe_store_sweep(GbeStore *store, gint64 *patience, GError **error) GBE_CHECKED;
 /* Makes ".pending-<name>/" with its manifest, not synced: the place for a tree that will be displaced. */
 bool gbe_store_prepare(GbeStore *store, const GbeManifest *manifest, GError **error) GBE_CHECKED;
+
+/*
+ * [store] key, and its rule. Only root can write the store of backups. A backup that the device made itself can be
+ * restored whatever its digest says: a lost key must not cost a rollback. A backup that came from outside is
+ * restored only with a right digest.
+ */
+
+/* Borrowed from @app, read once; NULL: no key is configured. GBE_ERROR_UNSAFE_SOURCE: users other than root may
+ * read or exchange the file; _INVALID_CONFIG: the file is not a file of keys. */
+bool gbe_app_keys(GbeApp *app, const GbeKeys **ret_keys, GError **error) GBE_CHECKED;
+
+/* May @manifest's backup be restored? @by_hand: a person asks, who can take another backup; else every backup
+ * that the device made itself may. GBE_ERROR_REFUSED says what to do. */
+bool gbe_keys_check_backup(GbeApp *app, const GbeManifest *manifest, bool by_hand,
+			   GError **error) GBE_CHECKED;

@@ -291,16 +291,6 @@ inside_clear(Inside *inside)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Inside, inside_clear)
 
 static bool
-has_unknown(const GbeFindings *findings)
-{
-	for (guint i = 0; i < findings->items->len; i++)
-		if (((GbeFinding *)g_ptr_array_index(findings->items, i))->severity ==
-		    GBE_FINDING_UNKNOWN)
-			return true;
-	return false;
-}
-
-static bool
 is_sound(const GbeFindings *findings)
 {
 	GbeSeverity worst = gbe_findings_worst(findings);
@@ -358,7 +348,7 @@ gbe_inside_data(const GbeData *data, GbeFacts *facts)
 	g_autoptr(GError) error = NULL;
 	const GbeWal *wal = &inside.directory.wal;
 	const GbeFinding *fatal = NULL, *worst;
-	bool certain;
+	bool certain = true;
 
 	gbe_findings_init(&inside.findings);
 	if (!gbe_directory_read(data->fd, data->member_path, data->wal_fd, &options,
@@ -368,7 +358,11 @@ gbe_inside_data(const GbeData *data, GbeFacts *facts)
 	}
 	/* The first damage that etcd is known not to survive, or to lose writes by. When a part of the data is in an
 	 * unknown format, no damage is certain enough to throw data away. */
-	certain = !has_unknown(&inside.findings);
+	for (guint i = 0; i < inside.findings.items->len; i++) {
+		const GbeFinding *finding = inside.findings.items->pdata[i];
+
+		certain = certain && finding->severity != GBE_FINDING_UNKNOWN;
+	}
 	for (guint i = 0; certain && fatal == NULL && i < inside.findings.items->len; i++) {
 		const GbeFinding *finding = inside.findings.items->pdata[i];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The programs of a boot, of a run and of a shutdown. Their mains are in hooks/.
- * Implemented in prerun.c, finalize.c, health-gate.c, judge.c, preflight.c, generate.c.
+ * Implemented in prerun.c, finalize.c, judge.c, preflight.c, generate.c.
  */
 #pragma once
 
@@ -34,9 +34,6 @@ int gbe_finalize_carry(GbeApp *app, gpointer happened);
 /* health, the required check of greenboot: does etcd become healthy within the allowed time? Returns 1 only for a
  * failure that an OS rollback could repair. */
 int gbe_health_run(GbeApp *app);
-/* Asks etcd until it is healthy, for @seconds at most, and notes the results in @record. green uses this when
- * health did not run. */
-void gbe_health_ask(GbeApp *app, guint seconds, GbeRunRecord *record);
 
 /*
  * green and red: the verdict of this run, durable before anything that follows from it. A power cut before that leaves

@@ -17,7 +17,6 @@
 #include "base/fault.h"
 #include "core/decide/shutdown.h"
 #include "core/record/update-lock.h"
-#include "sys/deployment/booted.h"
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
 
@@ -105,9 +104,7 @@ hand_back(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **er
 static void
 say_finalize_failed(const char *reason)
 {
-	GbeEventFields fields = {.action = "finalize", .reason = reason};
-
-	gbe_event_backup_failed(&fields);
+	gbe_event_backup_failed(&(GbeEventFields){.action = "finalize", .reason = reason});
 }
 
 static void

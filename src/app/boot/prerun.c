@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/backup/execute.h"
+#include "app/backup/backup.h"
 #include "app/backup/recover.h"
-#include "app/backup/retention.h"
+#include "app/backup/restore.h"
 #include "app/backup/settings.h"
 #include "app/boot/boot.h"
 #include "app/boot/supervise.h"
@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "core/decide/decide.h"
+#include "fs/write.h"
 #include "sys/systemd/events.h"
 
 #include <string.h>
@@ -24,11 +25,359 @@
 #define WAIT_USEC (30 * G_USEC_PER_SEC)
 #define PAUSE_USEC (200 * 1000)
 #define PAUSE_MOST (2 * G_USEC_PER_SEC)
+/* How long a failed restore is tried again, and the first pause. */
+#define RETRY_USEC (30 * G_USEC_PER_SEC)
+#define RETRY_PAUSE_USEC (100 * 1000)
 #define LOCK_WAIT_MS 30000
 #define IDLE_SECONDS 60
 
 /* The worker cannot answer: the supervisor asks who owns the data. */
 #define EXIT_ASK_SUPERVISOR 1
+
+typedef enum {
+	OUTCOME_DONE,
+	OUTCOME_AGAIN, /* observe and decide once more: a request was dropped, or a candidate did not validate */
+	OUTCOME_WAIT, /* try again in a moment: the data is open */
+	OUTCOME_HELD, /* etcd must not start; *ret_held says why, and how to lift the hold */
+} Outcome;
+
+/* ---- the plan is carried out, action by action: each action says what happens when it fails ---- */
+
+typedef struct {
+	GbeApp *app;
+	GbeObserved *observed;
+	const GbePlan *plan;
+	GbeTakeOver *take_over; /* the plan's, with the changes from the execution */
+	Outcome outcome;
+	char *rejected;
+	char *held;
+} Execution;
+
+static GbeEventFields
+fields_of(const Execution *e, const GbeAction *action)
+{
+	const GbeFacts *facts = e->observed->facts;
+
+	return (GbeEventFields){
+	    .rule = gbe_rule_to_string(e->plan->rule),
+	    .action = action != NULL ? gbe_action_to_string(action->kind) : NULL,
+	    .backup = action != NULL ? action->name : NULL,
+	    .deployment = facts->booted.id,
+	    .from_deployment = facts->owner != NULL ? facts->owner->deployment.id : NULL,
+	    .run = facts->run,
+	    .reason = action != NULL ? action->reason : e->plan->reason,
+	};
+}
+
+/* Records the last operation, for status. A record that cannot be written changes nothing about what was done. */
+static void
+note_last(Execution *e, const GbeAction *action, const char *result, const char *reason,
+	  gint64 duration_usec)
+{
+	GbeLastOperation last = {
+	    .operation = g_strdup(gbe_action_to_string(action->kind)),
+	    .result = g_strdup(result),
+	    .rule = g_strdup(gbe_rule_to_string(e->plan->rule)),
+	    .reason = g_strdup(reason),
+	    .backup = g_strdup(action->name),
+	    .run = g_strdup(e->observed->facts->run),
+	    .started = e->observed->facts->now,
+	    .duration_usec = duration_usec,
+	};
+
+	gbe_state_write_last(e->app, &last);
+	gbe_last_operation_clear(&last);
+}
+
+static void
+hold_etcd(Execution *e, const GbeAction *action, const char *reason)
+{
+	GbeEventFields fields = fields_of(e, action);
+
+	fields.reason = reason;
+	gbe_event_held_back(&fields);
+	note_last(e, action, "held", reason, 0);
+	g_free(e->held);
+	e->held = g_strdup(reason);
+	e->outcome = OUTCOME_HELD;
+}
+
+/* The action says whether its failure holds etcd back. */
+static void
+report_failure(Execution *e, const GbeAction *action, const GError *error)
+{
+	GbeEventFields fields = fields_of(e, action);
+	g_autofree char *reason = NULL;
+
+	if (action->on_failure == GBE_FAILURE_HOLD) {
+		reason = g_strdup_printf(
+		    "%s; this deployment does not get the data without it: mend that and "
+		    "`systemctl restart` the service, or set [backup] "
+		    "on-upgrade-failure=continue",
+		    error->message);
+		hold_etcd(e, action, reason);
+		return;
+	}
+	fields.reason = error->message;
+	if (action->kind == GBE_ACTION_RESTORE)
+		gbe_event_restore_failed(&fields);
+	else
+		gbe_event_backup_failed(&fields);
+	note_last(e, action, "failed", error->message, 0);
+}
+
+static bool
+do_backup(Execution *e, const GbeAction *action)
+{
+	g_autoptr(GbeManifest) manifest = gbe_manifest_copy(action->manifest);
+	GbeBackupOptions options = {.cow_only = action->cow_only};
+	GbeEventFields fields = fields_of(e, action);
+	g_autoptr(GError) error = NULL;
+	GbeTiming timing = {0};
+
+	if (gbe_backup_take(e->app, e->observed, manifest, &options, &timing, &error)) {
+		fields.duration_usec = timing.total_usec;
+		gbe_event_backed_up(&fields);
+		gbe_state_note_entry(e->app, GBE_LEDGER_BACKUP, manifest, action->reason);
+		note_last(e, action, "done", action->reason, timing.total_usec);
+		return true;
+	}
+	/* A take-over must not name a backup that does not exist. */
+	if (e->take_over != NULL && g_strcmp0(e->take_over->found.name, action->name) == 0) {
+		gbe_backup_ref_clear(&e->take_over->found);
+		for (guint i = 0; i < e->take_over->chain->len; i++) {
+			GbeLink *link = e->take_over->chain->pdata[i];
+
+			if (g_strcmp0(link->backup.name, action->name) == 0)
+				gbe_backup_ref_clear(&link->backup);
+		}
+	}
+	if (action->cow_only && g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
+		fields.reason = error->message;
+		gbe_event_backup_skipped(&fields);
+		return true;
+	}
+	report_failure(e, action, error);
+	return e->outcome != OUTCOME_HELD;
+}
+
+/* The record is first, and durable: the nonce only helps when root moves the data. */
+static bool
+record_take_over(Execution *e, const GbeTakeOver *plan, GError **error)
+{
+	g_autoptr(GbeTakeOver) to = gbe_take_over_copy(plan);
+	GbeData *data = e->observed->data;
+	g_autoptr(GError) local = NULL;
+
+	g_free(to->nonce);
+	to->nonce = data->fd >= 0 ? gbe_ledger_nonce() : NULL;
+	if (!gbe_state_take_over(e->app, to, GBE_WRITE_DURABLE, error) ||
+	    GBE_FAULT("execute-taken-over", error))
+		return false;
+	if (data->fd >= 0 && !gbe_data_write_nonce_at(e->app, data->fd, to, &local))
+		gbe_note("%s", local->message);
+	return !GBE_FAULT("execute-nonce-written", error);
+}
+
+/* A busy disk or a process without resources may succeed in a moment; damage that was seen stays. */
+static bool
+try_restore(Execution *e, const GbeAction *action, GbeTiming *timing, bool *ret_half,
+	    GError **error)
+{
+	const GbeAction *displace = gbe_plan_find(e->plan, GBE_ACTION_DISPLACE);
+	GbeRestoreOptions options = {.rule = gbe_rule_to_string(e->plan->rule),
+				     .force = e->plan->force,
+				     .ret_half = ret_half};
+	gint64 deadline = g_get_monotonic_time() + RETRY_USEC;
+
+	for (gint64 pause = RETRY_PAUSE_USEC;; pause *= 2) {
+		g_autoptr(GError) local = NULL;
+
+		if (gbe_restore_run(
+			e->app, e->observed, action->name, e->take_over, e->take_over->sequence,
+			displace != NULL ? displace->manifest : NULL, &options, timing, &local))
+			return true;
+		if (g_get_monotonic_time() + pause > deadline ||
+		    (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL) &&
+		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE) &&
+		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_NO_SPACE) &&
+		     !g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED)))
+			return gbe_pass(error, &local);
+		g_debug("%s; tried again", local->message);
+		g_usleep((gulong)pause);
+		(void)gbe_app_progress(1, e->app);
+	}
+}
+
+/* etcd does not get the data where it must have a record; else it writes to the data from here on, and the nonce of the
+ * data's last owner must no longer name the data. */
+static void
+cannot_record(Execution *e, const GbeAction *action, const GError *error)
+{
+	GbeAction record = {.kind = GBE_ACTION_TAKE_OVER,
+			    .reason = action->reason,
+			    .on_failure =
+				e->plan->must_record ? GBE_FAILURE_HOLD : GBE_FAILURE_REPORT};
+	g_autoptr(GError) why = NULL;
+
+	report_failure(e, &record, error);
+	if (e->outcome != OUTCOME_HELD && !gbe_data_remove_nonce(e->observed->data, &why))
+		gbe_note("%s", why->message);
+}
+
+static bool
+do_restore(Execution *e, const GbeAction *action)
+{
+	const GbeAction *displace = gbe_plan_find(e->plan, GBE_ACTION_DISPLACE);
+	GbeEventFields fields = fields_of(e, action);
+	GbeEventFields decided = fields_of(e, NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GError) why = NULL;
+	GbeTiming timing = {0};
+	bool half = false;
+
+	if (try_restore(e, action, &timing, &half, &error)) {
+		fields.duration_usec = timing.total_usec;
+		fields.displaced = displace != NULL ? displace->manifest->name : NULL;
+		gbe_event_restored(&fields);
+		note_last(e, action, "done", action->reason, timing.total_usec);
+		return true;
+	}
+	/* The next decision is taken without this candidate. Only damage that was seen lasts until the next start. */
+	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_VERIFY_FAILED)) {
+		decided.backup = action->name;
+		decided.reason = error->message;
+		gbe_event_candidate_bad(&decided);
+		if (!gbe_damage_grade(e->app, e->observed, action->name, error->message, &why))
+			gbe_note("%s", why->message);
+		e->rejected = g_strdup(action->name);
+		e->outcome = OUTCOME_AGAIN;
+		return false;
+	}
+	if (half) {
+		(void)gbe_prefix(&error, "a restore is half done, and could not be finished "
+					 "(`systemctl restart` the service tries again)");
+		hold_etcd(e, action, error->message);
+		return false;
+	}
+	report_failure(e, action, error);
+	/* After the exchange, the next start does the rest. */
+	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_PARTIAL) || e->outcome == OUTCOME_HELD)
+		return false;
+	/* The deployment continues with the present data, for good: no later start restores what was due now. */
+	if (e->plan->instead == NULL)
+		hold_etcd(e, action, error->message);
+	else if (record_take_over(e, e->plan->instead, &why))
+		gbe_event_took_over(&decided);
+	else
+		cannot_record(e, action, why);
+	return false;
+}
+
+/* True: continue with the next action. */
+static bool
+do_action(Execution *e, const GbeAction *action)
+{
+	GbeEventFields fields = fields_of(e, action);
+	g_autoptr(GError) error = NULL;
+	g_autofree char *same = NULL;
+
+	switch (action->kind) {
+	case GBE_ACTION_BACKUP:
+		return do_backup(e, action);
+	case GBE_ACTION_RESTORE:
+		return do_restore(e, action);
+	case GBE_ACTION_FRESH:
+	case GBE_ACTION_TAKE_OVER:
+		if (!record_take_over(e, e->take_over, &error)) {
+			cannot_record(e, action, error);
+			return e->outcome != OUTCOME_HELD;
+		}
+		if (action->kind == GBE_ACTION_FRESH)
+			gbe_event_fresh(&fields);
+		else
+			gbe_event_took_over(&fields);
+		return true;
+	case GBE_ACTION_HOLD:
+		hold_etcd(e, action, action->reason);
+		return false;
+	case GBE_ACTION_GRADE:
+		if (!gbe_store_write_manifest(e->observed->store, action->manifest, &error)) {
+			gbe_note("grade of %s: %s", action->name, error->message);
+			return true;
+		}
+		gbe_state_note_entry(e->app, GBE_LEDGER_GRADED, action->manifest, action->reason);
+		gbe_event_graded(&fields);
+		return true;
+	case GBE_ACTION_KEEP:
+		if (action->name != NULL)
+			fields.reason = same =
+			    g_strdup_printf("%s, %s", action->reason, action->name);
+		gbe_event_backup_skipped(&fields);
+		return true;
+	case GBE_ACTION_DISPLACE: /* part of the restore */
+	case GBE_ACTION_DELETE:	  /* app/backup/backup.h */
+	default:
+		return true;
+	}
+}
+
+/* A request that cannot be carried out is reported and dropped. */
+static void
+fail_request(GbeApp *app, GbeObserved *observed, const GbePlan *plan)
+{
+	Execution e = {.app = app, .observed = observed, .plan = plan};
+	const GbeRequest *request = &observed->facts->request;
+	const GbeAction asked = {.kind = GBE_ACTION_RESTORE, .name = request->name};
+	GbeEventFields fields = fields_of(&e, NULL);
+	g_autoptr(GError) error = NULL;
+
+	if (!plan->drop_request)
+		return;
+	fields.backup = request->name;
+	fields.reason = plan->request_failed;
+	gbe_event_request_failed(&fields);
+	note_last(&e, &asked, "failed", plan->request_failed, 0);
+	/* The record of its end keeps the request from returning. */
+	if (!(request->from_cmdline
+		  ? gbe_state_note_cmdline(app, app->cmdline.restore, app->cmdline.rd_restore,
+					   &error)
+		  : gbe_state_end_request(app, "failed", plan->request_failed, &error)))
+		gbe_note("request: %s", error->message);
+}
+
+/* *ret_rejected and *ret_held are newly allocated, or NULL when there is nothing to say. */
+static Outcome
+execute_plan(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_rejected,
+	     char **ret_held)
+{
+	Execution e = {.app = app, .observed = observed, .plan = plan};
+	GbeEventFields decided = fields_of(&e, NULL);
+	g_autoptr(GError) error = NULL;
+
+	e.take_over = plan->take_over != NULL ? gbe_take_over_copy(plan->take_over) : NULL;
+	gbe_ledger_reserve(app, plan->last_sequence);
+	gbe_event_decided(&decided);
+	/* A request that cannot be carried out is dropped first: it must not return. */
+	fail_request(app, observed, plan);
+	for (guint i = 0; i < plan->actions->len && !plan->again; i++)
+		if (!do_action(&e, plan->actions->pdata[i]))
+			break;
+	if (plan->opened && !gbe_state_open(app, observed->facts->owner->sequence, &error)) {
+		gbe_note("%s", error->message);
+		g_clear_error(&error);
+		if (!gbe_data_remove_nonce(observed->data, &error))
+			gbe_note("%s", error->message);
+	}
+	if (plan->again && e.outcome == OUTCOME_DONE)
+		e.outcome = OUTCOME_AGAIN;
+	gbe_take_over_free(e.take_over);
+	*ret_rejected = e.rejected;
+	*ret_held = e.held;
+	return e.outcome;
+}
+
+/* ---- the start ---- */
 
 typedef struct {
 	GbeApp *app;
@@ -46,6 +395,16 @@ typedef struct {
 	char *reason;
 } Prerun;
 
+/* The facts are unknown. Always false. */
+static bool
+give_up_start(Prerun *p, const char *action, const GError *error)
+{
+	gbe_event_start_failed(&(GbeEventFields){.action = action, .reason = error->message});
+	p->cannot_tell = true;
+	p->reason = g_strdup(error->message);
+	return false;
+}
+
 /* Finishes or undoes what was interrupted. True: the decision may be made. */
 static bool
 recover_first(Prerun *p)
@@ -55,13 +414,8 @@ recover_first(Prerun *p)
 	GbeEventFields fields = {.action = "recover"};
 
 	if (!gbe_data_open_any(p->app, &p->data, &error) ||
-	    !gbe_store_open(p->app, p->data, false, &p->store, &error)) {
-		fields.reason = error->message;
-		gbe_event_start_failed(&fields);
-		p->reason = g_strdup(error->message);
-		p->cannot_tell = true;
-		return false;
-	}
+	    !gbe_store_open(p->app, p->data, false, &p->store, &error))
+		return give_up_start(p, "recover", error);
 	if (!gbe_recover(p->app, p->data, p->store, &recovery, &error)) {
 		fields.reason = error->message;
 		/* Holds etcd back from data that is half exchanged. Else the supervisor answers, and records its
@@ -125,7 +479,6 @@ observe_system(Prerun *p)
 				     .data = &p->data,
 				     .store = &p->store};
 	g_autoptr(GError) error = NULL;
-	GbeEventFields fields = {.action = "observe"};
 
 	/* The system is looked at again where it could not be told, and not only the records. */
 	if (p->observed != NULL && p->observed->facts->ostree != GBE_NO &&
@@ -135,30 +488,25 @@ observe_system(Prerun *p)
 	 * a minute since, and /boot may have come: the decision has a list of its own. */
 	if ((p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
 				 : !gbe_observe_again(p->app, &options, p->observed, &error)) ||
-	    GBE_FAULT("prerun-observed", &error)) {
-		fields.reason = error->message;
-		gbe_event_start_failed(&fields);
-		p->cannot_tell = true;
-		p->reason = g_strdup(error->message);
-		return false;
-	}
+	    GBE_FAULT("prerun-observed", &error))
+		return give_up_start(p, "observe", error);
 	if (p->booted.id == NULL)
 		gbe_deployment_copy(&p->booted, &p->observed->facts->booted);
 	p->fell_back = p->observed->facts->booted_is_default == GBE_NO;
 	return true;
 }
 
-static GbeOutcome
+static Outcome
 decide_once(Prerun *p)
 {
 	GbeObserved *observed;
 	g_autoptr(GbePlan) plan = NULL;
 	g_autofree char *rejected = NULL;
 	g_autofree char *held = NULL;
-	GbeOutcome outcome;
+	Outcome outcome;
 
 	if (!observe_system(p))
-		return GBE_OUTCOME_DONE;
+		return OUTCOME_DONE;
 	observed = p->observed;
 	if (gbe_decide_needs_inside(observed->facts))
 		gbe_observe_inside(observed);
@@ -167,19 +515,17 @@ decide_once(Prerun *p)
 	plan = gbe_decide(observed->facts);
 	/* The initramfs lacks ostree's list and all mounts but the root's, so it decides nothing else. */
 	if (p->app->initramfs && !plan->asked) {
-		gbe_execute_failed_request(p->app, observed, plan);
-		return GBE_OUTCOME_DONE;
+		fail_request(p->app, observed, plan);
+		return OUTCOME_DONE;
 	}
 	if (may_wait(p, plan))
-		return GBE_OUTCOME_WAIT;
+		return OUTCOME_WAIT;
 	if (plan->unfinished && !plan->hold) {
-		GbeEventFields fields = {.rule = gbe_rule_to_string(plan->rule),
-					 .reason = plan->reason};
-
-		gbe_event_restore_failed(&fields);
+		gbe_event_restore_failed(&(GbeEventFields){.rule = gbe_rule_to_string(plan->rule),
+							   .reason = plan->reason});
 		p->reason = g_strdup(plan->reason);
 	}
-	outcome = gbe_execute(p->app, observed, plan, &rejected, &held);
+	outcome = execute_plan(p->app, observed, plan, &rejected, &held);
 	if (rejected != NULL)
 		g_hash_table_add(p->rejected, g_steal_pointer(&rejected));
 	if (held != NULL)
@@ -230,14 +576,14 @@ tidy_up(Prerun *p)
 	gbe_status_write(p->app, observed, NULL);
 }
 
-static GbeOutcome
+static Outcome
 decide_and_execute(Prerun *p)
 {
-	GbeOutcome outcome = GBE_OUTCOME_AGAIN;
+	Outcome outcome = OUTCOME_AGAIN;
 
 	for (guint round = 0;
-	     outcome == GBE_OUTCOME_WAIT || (outcome == GBE_OUTCOME_AGAIN && round < MAX_ROUNDS);
-	     round += outcome == GBE_OUTCOME_AGAIN) {
+	     outcome == OUTCOME_WAIT || (outcome == OUTCOME_AGAIN && round < MAX_ROUNDS);
+	     round += outcome == OUTCOME_AGAIN) {
 		const GPtrArray *backups;
 
 		outcome = decide_once(p);
@@ -251,7 +597,7 @@ decide_and_execute(Prerun *p)
 			g_hash_table_add(p->rejected, g_strdup(backup->name));
 		}
 	}
-	if (outcome == GBE_OUTCOME_AGAIN) {
+	if (outcome == OUTCOME_AGAIN) {
 		p->cannot_tell = true;
 		g_free(p->reason);
 		p->reason = g_strdup("the decision does not come to an end");
@@ -265,15 +611,13 @@ begin_start(Prerun *p)
 {
 	const GbeCmdline *cmdline = &p->app->cmdline;
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
-	GbeEventFields fields = {0};
 	const char *restore, *rd_restore;
 	g_autoptr(GError) error = NULL;
 
 	gbe_state_observe_ledger(p->app, facts);
-	fields.action = facts->failure;
-	fields.reason = facts->failure_why;
 	if (facts->failure != NULL)
-		gbe_event_carried(&fields);
+		gbe_event_carried(
+		    &(GbeEventFields){.action = facts->failure, .reason = facts->failure_why});
 	/* After a boot without the request on its command line, the request counts again. */
 	restore = cmdline->restore != NULL ? facts->cmdline_done : NULL;
 	rd_restore = cmdline->rd_restore != NULL ? facts->rd_cmdline_done : NULL;
@@ -312,7 +656,7 @@ run_locked(Prerun *p)
 {
 	begin_start(p);
 	if (recover_first(p))
-		p->held = decide_and_execute(p) == GBE_OUTCOME_HELD;
+		p->held = decide_and_execute(p) == OUTCOME_HELD;
 	if (p->cannot_tell)
 		return 0;
 	/* First, and on a tmpfs: the MOTD takes the reason for the hold from this file, even on a full disk. */
@@ -329,17 +673,14 @@ begin_prerun(Prerun *p, GbeApp *app, int *ret_status)
 	g_autoptr(GbeDeployments) deployments = NULL;
 	g_autofree char *complaint = NULL;
 	g_autoptr(GError) error = NULL;
-	GbeEventFields fields = {0};
 
 	*p = (Prerun){.app = app};
 	p->rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
 	gbe_deployment_copy(&p->booted, &deployments->booted);
 	gbe_configuration_load_for_boot(app, p->booted.id, &complaint);
-	if (complaint != NULL) {
-		fields.reason = complaint;
-		gbe_event_config_bad(&fields);
-	}
+	if (complaint != NULL)
+		gbe_event_config_bad(&(GbeEventFields){.reason = complaint});
 	*ret_status = 0;
 	if (gbe_config_is_off(app->config)) {
 		gbe_note("off: [etcd] service is empty");
@@ -347,8 +688,7 @@ begin_prerun(Prerun *p, GbeApp *app, int *ret_status)
 	}
 	if (gbe_app_lock(app, "prerun", LOCK_WAIT_MS, &error))
 		return true;
-	fields.reason = error->message;
-	gbe_event_start_failed(&fields);
+	gbe_event_start_failed(&(GbeEventFields){.reason = error->message});
 	*ret_status = EXIT_ASK_SUPERVISOR;
 	return false;
 }
@@ -365,8 +705,9 @@ end_prerun(Prerun *p)
 	gbe_app_unlock(p->app);
 }
 
+/* @data: the configuration file, or NULL. */
 static int
-run_prerun(GbeApp *app)
+work_as_prerun(GbeApp *app, gpointer data)
 {
 	Prerun p;
 	g_autofree char *reason = NULL;
@@ -374,6 +715,10 @@ run_prerun(GbeApp *app)
 	g_autoptr(GError) error = NULL;
 	int status;
 
+	g_free(app->config_file);
+	app->config_file = g_strdup(data);
+	if (GBE_FAULT("prerun-started", &error))
+		return 1;
 	if (begin_prerun(&p, app, &status))
 		status = GBE_FAULT("prerun-locked", &error) ? EXIT_ASK_SUPERVISOR : run_locked(&p);
 	if (p.cannot_tell)
@@ -387,19 +732,6 @@ run_prerun(GbeApp *app)
 	status = gbe_supervise_ask(app, happened);
 	(void)gbe_supervise_show(app, happened);
 	return status;
-}
-
-/* @data: the configuration file, or NULL. */
-static int
-work_as_prerun(GbeApp *app, gpointer data)
-{
-	g_autoptr(GError) error = NULL;
-
-	g_free(app->config_file);
-	app->config_file = g_strdup(data);
-	if (GBE_FAULT("prerun-started", &error))
-		return 1;
-	return run_prerun(app);
 }
 
 int
@@ -420,7 +752,7 @@ gbe_prerun_requested(GbeApp *app)
 	if (begin_prerun(&p, app, &status)) {
 		begin_start(&p);
 		if (recover_first(&p))
-			p.held = decide_and_execute(&p) == GBE_OUTCOME_HELD;
+			p.held = decide_and_execute(&p) == OUTCOME_HELD;
 		end_start(&p);
 	}
 	end_prerun(&p);

@@ -388,6 +388,83 @@ gbe_supervise_finalize(const char *root, GbeWork work, gpointer data, guint idle
 	return status;
 }
 
+/* ---- the mains in hooks/ ---- */
+
+typedef struct {
+	const GbeHook *hook;
+	const char *config;
+} HookJob;
+
+static int
+work_as_hook(GbeApp *app, gpointer data)
+{
+	const HookJob *job = data;
+
+	g_free(app->config_file);
+	app->config_file = g_strdup(job->config);
+	return job->hook->work(app);
+}
+
+int
+gbe_hook_run(const GbeHook *hook, const char *root, const char *config)
+{
+	HookJob job = {hook, config};
+
+	return hook->idle_seconds > 0
+		   ? gbe_supervise_finalize(root, work_as_hook, &job, hook->idle_seconds,
+					    hook->seconds)
+		   : gbe_supervise_bounded(hook->program, root, work_as_hook, &job, hook->seconds,
+					   hook->on_failure);
+}
+
+static int verbosity;
+
+static gboolean
+count_verbose(const char *name, const char *value, gpointer data, GError **error)
+{
+	verbosity++;
+	return TRUE;
+}
+
+int
+gbe_hook_main(const GbeHook *hook, int argc, char **argv)
+{
+	g_autofree char *root = NULL;
+	g_autofree char *config = NULL;
+	g_autofree char *text = NULL;
+	gboolean help = FALSE;
+	GOptionEntry entries[] = {
+	    {"root", 0, 0, G_OPTION_ARG_FILENAME, &root, "Every path lies below DIR", "DIR"},
+	    {"config", 0, 0, G_OPTION_ARG_FILENAME, &config, "Read this file alone", "FILE"},
+	    {"verbose", 'v', G_OPTION_FLAG_NO_ARG, G_OPTION_ARG_CALLBACK,
+	     (gpointer)(GOptionArgFunc)count_verbose, "Say what is done", NULL},
+	    {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this", NULL},
+	    {NULL},
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+	g_autoptr(GError) error = NULL;
+
+	g_option_context_set_summary(context, hook->summary);
+	if (hook->options != NULL)
+		g_option_context_add_main_entries(context, hook->options, NULL);
+	/* GLib's own --help would end the program. */
+	g_option_context_set_help_enabled(context, false);
+	g_option_context_add_main_entries(context, entries, NULL);
+	if (g_option_context_parse(context, &argc, &argv, &error) && argc > 1)
+		gbe_throw(&error, GBE_ERROR_USAGE, "what is \"%s\"?", argv[1]);
+	if (error != NULL) {
+		(void)fprintf(stderr, "greenboot-etcd-%s: %s (--help shows the options)\n",
+			      hook->program, error->message);
+		return hook->on_usage;
+	}
+	if (help) {
+		text = g_option_context_get_help(context, true, NULL);
+		return fputs(text, stdout) == EOF ? hook->on_usage : 0;
+	}
+	gbe_events_init(hook->program, root != NULL && !g_str_equal(root, "/"), false, verbosity);
+	return hook->run != NULL ? hook->run(root, config) : gbe_hook_run(hook, root, config);
+}
+
 /*
  * ---- the question after a prerun that did not end ----
  *
@@ -481,7 +558,6 @@ gbe_supervise_ask(GbeApp *app, gpointer data)
 	g_autofree char *complaint = NULL;
 	g_autofree char *objection = NULL;
 	g_autofree char *reason = NULL;
-	GbeEventFields fields = {0};
 
 	facts->skip = app->cmdline.skip;
 	facts->ostree = gbe_is_in_root(app->root_fd, "/run/ostree-booted");
@@ -498,15 +574,13 @@ gbe_supervise_ask(GbeApp *app, gpointer data)
 		reason = g_strdup_printf("prerun %s; the deployment has not changed and nothing is "
 					 "open, so that etcd starts on what is there",
 					 happened);
-		fields.reason = reason;
-		gbe_event_start_failed(&fields);
+		gbe_event_start_failed(&(GbeEventFields){.reason = reason});
 	} else {
 		reason = g_strdup_printf(
 		    "prerun %s, and %s: `systemctl restart %s` tries again; after `systemctl mask "
 		    "--runtime greenboot-etcd-prerun.service`, it starts etcd on what is there",
 		    happened, objection, app->config->etcd.service);
-		fields.reason = reason;
-		gbe_event_held_back(&fields);
+		gbe_event_held_back(&(GbeEventFields){.reason = reason});
 	}
 	gbe_prerun_done_write(app, objection != NULL, reason);
 	return objection != NULL ? GBE_EXIT_HELD : 0;

@@ -31,3 +31,27 @@ int gbe_supervise_ask(GbeApp *app, gpointer data);
 /* Runs after gbe_supervise_ask(), with @data when that answered: writes the last operation, status.json and the
  * MOTD, which need everything that the question avoids, for example a writable disk. Always 0. */
 int gbe_supervise_show(GbeApp *app, gpointer data);
+
+/* A program in hooks/: its main reads --root=DIR, --config=FILE, -v and --help, and runs the work in a worker. */
+typedef struct {
+	const char *program, *summary; /* "green"; the text of --help */
+	int on_usage;		       /* the exit status for wrong options */
+	int (*work)(GbeApp *app);      /* in the worker; returns the exit status */
+	guint seconds;		       /* as in gbe_supervise_bounded() */
+	int on_failure;
+	guint idle_seconds;	     /* not 0: as gbe_supervise_finalize() */
+	const GOptionEntry *options; /* more options; NULL */
+	/* Takes the place of ->work; NULL. @root, @config: may be NULL. */
+	int (*run)(const char *root, const char *config);
+} GbeHook;
+
+/* Runs ->work. Returns the exit status. */
+int gbe_hook_run(const GbeHook *hook, const char *root, const char *config);
+int gbe_hook_main(const GbeHook *hook, int argc, char **argv);
+#define GBE_HOOK(...)                                                                              \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		static const GbeHook hook = {__VA_ARGS__};                                         \
+                                                                                                   \
+		return gbe_hook_main(&hook, argc, argv);                                           \
+	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/by-hand/by-hand.h"
 
-#include "app/backup/damage.h"
+#include "app/backup/backup.h"
 #include "app/backup/restore.h"
 #include "app/backup/settings.h"
-#include "app/backups/keys.h"
+#include "app/backups/store.h"
 #include "app/by-hand/session.h"
 #include "app/state/ledger.h"
 #include "app/state/state.h"

@@ -2,7 +2,7 @@
 /* Changes the store by hand: pin, unpin, delete, prune. */
 #include "app/by-hand/by-hand.h"
 
-#include "app/backup/retention.h"
+#include "app/backup/backup.h"
 #include "app/by-hand/session.h"
 #include "app/report/status.h"
 #include "core/backup-name.h"

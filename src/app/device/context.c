@@ -3,18 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/config/lists.h"
+#include "core/json/parse.h"
 #include "core/record/keyed.h"
 #include "fs/open.h"
 #include "fs/own-dir.h"
 #include "fs/probe.h"
 #include "fs/reserve.h"
-#include "sys/deployment/booted.h"
 
 #define MAINTENANCE_WAIT_MS 1000
+/* The seal adds this to the largest JSON that is read. */
+#define SEAL_ROOM 128
 
 bool
 gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **error)
@@ -92,6 +96,28 @@ gbe_app_open_state(GbeApp *app, bool make, GError **error)
 }
 
 bool
+gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	g_autofree char *bytes = NULL;
+	JsonObject *object = NULL;
+	gsize size;
+
+	if (gbe_app_open_state(app, false, &local) &&
+	    gbe_read_file_at(app->state_fd, name, GBE_JSON_MAX_SIZE + SEAL_ROOM, &bytes, &size,
+			     &local))
+		(void)!gbe_record_open(bytes, size, name, &object, &local);
+	if (local != NULL && !g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)) {
+		bool corrupt = g_error_matches(local, GBE_ERROR, GBE_ERROR_CORRUPT);
+
+		g_propagate_error(error, g_steal_pointer(&local));
+		return corrupt ? false : gbe_prefix(error, GBE_STATE_DIR);
+	}
+	*ret_object = object;
+	return true;
+}
+
+bool
 gbe_app_open_pki(GbeApp *app, bool make, int *ret_fd, GError **error)
 {
 	static const char *const names[] = {"greenboot-etcd-pki", NULL};
@@ -153,6 +179,63 @@ gbe_maintenance_lock(GbeApp *app, const char *operation, GbeLock **ret_lock, GEr
 		return true;
 	}
 	return gbe_pass(error, &local);
+}
+
+bool
+gbe_key_file_open(const GbeApp *app, const char *path, bool secret, int *ret_fd, GError **error)
+{
+	/* The mode bits that give users other than root access. */
+	mode_t others = secret ? S_IRWXG | S_IRWXO : S_IWGRP | S_IWOTH;
+	gbe_autofd int fd = -1;
+	struct stat st;
+
+	if (!gbe_check_parents(app->root_fd, path, error) ||
+	    !gbe_open_in_root(app->root_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, &fd, error))
+		return false;
+	if (fstat(fd, &st) < 0)
+		return gbe_throw_errno(error, errno, "cannot look at it");
+	if (!S_ISREG(st.st_mode))
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "it is not a regular file");
+	if (st.st_uid != geteuid() || (st.st_mode & others) != 0)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
+				 "it is not root's alone (owner %u, mode %04o): chown it to root, "
+				 "chmod %04o",
+				 (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777),
+				 0644 & ~(unsigned)others);
+	*ret_fd = gbe_steal_fd(&fd);
+	return true;
+}
+
+bool
+gbe_key_file_read(const GbeApp *app, const char *path, const char *credential,
+		  char bytes[GBE_KEY_FILE_MAX], gsize *ret_size, GError **error)
+{
+	const char *credentials = g_getenv("CREDENTIALS_DIRECTORY");
+	gbe_autofd int fd = -1;
+	ssize_t size;
+
+	if (path != NULL) {
+		if (!gbe_key_file_open(app, path, true, &fd, error))
+			return false;
+	} else if (credentials != NULL) {
+		g_autofree char *name = g_build_filename(credentials, credential, NULL);
+
+		fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	}
+	if (fd < 0)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no systemd credential %s",
+				 credential);
+	/* The secret is in this process's memory, and in no core that it leaves. */
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	size = pread(fd, bytes, GBE_KEY_FILE_MAX, 0);
+	if (size < 0)
+		return gbe_throw_errno(error, errno, "cannot read it");
+	if (size == GBE_KEY_FILE_MAX) {
+		explicit_bzero(bytes, GBE_KEY_FILE_MAX);
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "it is too long");
+	}
+	*ret_size = (gsize)size;
+	return true;
 }
 
 bool

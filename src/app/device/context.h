@@ -10,8 +10,9 @@
 #include "base/error.h"
 #include "core/config/config.h"
 #include "core/deployment.h"
+#include "core/json/parse.h"
 #include "fs/lock.h"
-#include "sys/deployment/run.h"
+#include "sys/deployment/booted.h"
 
 #define GBE_STATE_DIR "/var/lib/greenboot-etcd"
 /* The variables of a member of a cluster (core/units/cluster-env.h), which etcd's unit reads. */
@@ -41,7 +42,7 @@ typedef struct {
 	char *config_file; /* --config, or NULL */
 	GbeConfig *config;
 	bool configured;      /* ->config was chosen; before that, no data is opened */
-	struct GbeKeys *keys; /* app/backups/keys.h; NULL: no keys, or not loaded yet */
+	struct GbeKeys *keys; /* app/backups/store.h; NULL: no keys, or not loaded yet */
 	GbeCmdline cmdline;
 	int state_fd;	       /* -1 until gbe_app_open_state() */
 	GbeLock *lock;	       /* NULL until gbe_app_lock() */
@@ -68,6 +69,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeApp, gbe_app_free)
 /* Opens the state directory. @make creates it (0700, durable) when it is missing; without @make, a missing
  * directory is GBE_ERROR_NOT_FOUND. */
 bool gbe_app_open_state(GbeApp *app, bool make, GError **error) GBE_CHECKED;
+/* Reads a sealed file of the state directory, like gbe_state_read() (app/state/state.h), but a broken file is
+ * GBE_ERROR_CORRUPT and keeps its name. The function is here so that a small program links no more of the state. */
+bool gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object,
+		    GError **error) GBE_CHECKED;
 /* Opens the directory of the certificates that are made here (GBE_PKI_DIR); @make and what is missing as above. */
 bool gbe_app_open_pki(GbeApp *app, bool make, int *ret_fd, GError **error) GBE_CHECKED;
 /* How long each operation waits for the program's lock, in milliseconds. */
@@ -91,6 +96,15 @@ void gbe_app_unlock(GbeApp *app);
  */
 bool gbe_maintenance_lock(GbeApp *app, const char *operation, GbeLock **ret_lock,
 			  GError **error) GBE_CHECKED;
+#define GBE_KEY_FILE_MAX 8192
+
+/* Opens a file of keys. GBE_ERROR_UNSAFE_SOURCE unless the file is root's, is no symlink, lies on a path that
+ * only root can change, and cannot be written by others, nor read by others when it is @secret. */
+bool gbe_key_file_open(const GbeApp *app, const char *path, bool secret, int *ret_fd,
+		       GError **error) GBE_CHECKED;
+/* Reads a secret, from that file or, with @path NULL, from the systemd credential. Wipe @bytes after use. */
+bool gbe_key_file_read(const GbeApp *app, const char *path, const char *credential,
+		       char bytes[GBE_KEY_FILE_MAX], gsize *ret_size, GError **error) GBE_CHECKED;
 /* Reports that bytes moved; fits the callbacks of src/fs. @data is the GbeApp. Always true. */
 bool gbe_app_progress(guint64 bytes, gpointer data);
 /* Finds the booted deployment from files alone, without libostree: for a program that must stay small, or must

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The configured endpoint of etcd, and files that hold a key or a password. The paths of the endpoint's certificates are
+/* The configured endpoint of etcd. The paths of the endpoint's certificates are
  * as this process sees them, and a user's password is read already. */
 #pragma once
 
@@ -22,13 +22,3 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeAppEndpoint, gbe_app_endpoint_clear)
 /* The path of a configured file for a library that opens it: outside of the root, where there is one. If the file
  * cannot be resolved, the path ends with a slash: no file can be opened by such a path, whatever is there later. */
 char *gbe_app_real_path(const GbeApp *app, const char *path);
-
-#define GBE_KEY_FILE_MAX 8192
-
-/* Opens a file of keys. GBE_ERROR_UNSAFE_SOURCE unless the file is root's, is no symlink, lies on a path that
- * only root can change, and cannot be written by others, nor read by others when it is @secret. */
-bool gbe_key_file_open(const GbeApp *app, const char *path, bool secret, int *ret_fd,
-		       GError **error) GBE_CHECKED;
-/* Reads a secret, from that file or, with @path NULL, from the systemd credential. Wipe @bytes after use. */
-bool gbe_key_file_read(const GbeApp *app, const char *path, const char *credential,
-		       char bytes[GBE_KEY_FILE_MAX], gsize *ret_size, GError **error) GBE_CHECKED;

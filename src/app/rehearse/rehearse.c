@@ -20,7 +20,6 @@
 #include "fs/probe.h"
 #include "fs/reserve.h"
 #include "fs/tree.h"
-#include "sys/deployment/booted.h"
 #include "sys/systemd/events.h"
 
 /* With users, etcd computes a slow hash of the password. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/preflight-checks.h"
 
-#include "app/backups/keys.h"
+#include "app/backups/store.h"
 #include "app/report/protection.h"
 #include "app/report/records.h"
 #include "app/report/status.h"

@@ -38,11 +38,7 @@ gbe_etcd_copy_make(GbeApp *app, const GbeStore *store, const char *name, const s
 	copy.store = store;
 	copy.place = g_strconcat(GBE_RUNG_PARTIAL, name, NULL);
 	if (!gbe_walled_user(app, owner, &copy.user, error) ||
-	    !gbe_remove_tree_at(store->fd, copy.place, error))
-		return false;
-	if (mkdirat(store->fd, copy.place, 0700) < 0)
-		return gbe_throw_errno(error, errno, "make %s in %s", copy.place, store->path);
-	if (!gbe_open_dir_at(store->fd, copy.place, &copy.place_fd, error))
+	    !gbe_store_make_partial(store, copy.place, &copy.place_fd, error))
 		return false;
 	if (mkdirat(copy.place_fd, WORK, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make %s in %s", WORK, copy.place);
@@ -69,16 +65,13 @@ disconnect(GbeEtcdCopy *copy)
 void
 gbe_etcd_copy_clear(GbeEtcdCopy *copy)
 {
-	g_autoptr(GError) ignored = NULL;
-
 	disconnect(copy);
 	gbe_walled_clear(&copy->run);
 	gbe_close_fd(&copy->place_fd);
 	gbe_close_fd(&copy->work_fd);
 	gbe_close_fd(&copy->data_fd);
-	/* A tree that cannot be removed now is swept by the next holder of the lock. */
-	if (copy->place != NULL && !gbe_remove_tree_at(copy->store->fd, copy->place, &ignored))
-		g_debug("%s", ignored->message);
+	if (copy->place != NULL)
+		gbe_store_drop_partial(copy->store, copy->place);
 	g_clear_pointer(&copy->place, g_free);
 }
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/run/member.h"
-#include "app/boot/boot.h"
-#include "app/state/state.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/boot/boot.h"
-#include "app/device/context.h"
 #include "app/state/configuration.h"
 #include "app/state/state.h"
 #include "base/format.h"
@@ -16,9 +14,10 @@
 #include "core/json/parse.h"
 #include "core/unit-name.h"
 #include "fs/open.h"
+#include "sys/process.h"
 #include "sys/systemd/events.h"
 #include "sys/systemd/journal.h"
-#include "sys/systemd/transient.h"
+#include "sys/systemd/units.h"
 
 #define FILE_MAX (64 * 1024)
 #define QUOTA "ETCD_QUOTA_BACKEND_BYTES"
@@ -49,9 +48,7 @@ configure(GbeMember *member, GError **error)
 	gbe_configuration_choose(app, booted.id, &complaint);
 	gbe_deployment_clear(&booted);
 	if (complaint != NULL) {
-		GbeEventFields fields = {.reason = complaint};
-
-		gbe_event_config_bad(&fields);
+		gbe_event_config_bad(&(GbeEventFields){.reason = complaint});
 		g_ptr_array_add(member->notes, g_steal_pointer(&complaint));
 	}
 	return true;
@@ -189,7 +186,7 @@ gbe_member_prepare(GbeApp *app, const GbeMemberOptions *options, GbeMember **ret
 				 "etcd is not started below --root: start it there yourself");
 	if (!configure(member, error))
 		return false;
-	own = gbe_own_unit();
+	own = gbe_process_unit(getpid());
 	if (options->parent != NULL)
 		member->parent = g_strdup(options->parent);
 	else if (gbe_unit_is_parent(own))

@@ -14,7 +14,6 @@
 #include "fs/probe.h"
 #include "fs/tree.h"
 #include "sys/process.h"
-#include "sys/systemd/transient.h"
 #include "sys/systemd/units.h"
 
 #define POLL_USEC (20 * 1000)
@@ -159,7 +158,7 @@ start_unit(GbeApp *app, const GbeWalled *walled, int root_fd, const struct stat 
 {
 	g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", walled->work_fd);
 	g_autofree char *work = g_file_read_link(link, NULL);
-	g_autofree char *own = gbe_own_unit();
+	g_autofree char *own = gbe_process_unit(getpid());
 	g_auto(GStrv) argv = g_strdupv((char **)walled->argv);
 	g_autofree char *namespaces = NULL;
 	long pages = sysconf(_SC_PHYS_PAGES);

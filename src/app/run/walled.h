@@ -11,7 +11,7 @@
 
 #include "app/device/context.h"
 #include "sys/child.h"
-#include "sys/systemd/bus.h"
+#include "sys/systemd/units.h"
 
 typedef struct {
 	const char *tree;    /* a deployment's directory, as an absolute path; NULL: this system */

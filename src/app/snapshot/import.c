@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/backup/partial.h"
+#include "app/backup/backup.h"
 #include "app/backups/verify.h"
-#include "app/device/etcd-tool.h"
+#include "app/device/service.h"
 #include "app/run/walled.h"
 #include "app/snapshot/snapshot.h"
 #include "app/state/state.h"

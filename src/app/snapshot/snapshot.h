@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "app/backups/keys.h"
+#include "app/backups/store.h"
 #include "app/backups/verify.h"
 #include "fs/part.h"
 

@@ -12,7 +12,6 @@
 #include "fs/list.h"
 #include "fs/open.h"
 #include "sys/installed.h"
-#include "sys/programs.h"
 
 #define BASE_NAME "greenboot-etcd.conf"
 #define DROPIN_DIR "greenboot-etcd.conf.d"

@@ -4,7 +4,7 @@
  * boot: it falls back to the last configuration that worked under this deployment (a sealed record of the state),
  * else to the files without the faulty keys, and reports which. Below all files, where they name no data, service or
  * endpoint, lie the settings of the system that is installed (core/config/systems.h). An empty file in a *.conf.d directory, or a link to
- * /dev/null, masks the files of its name before it. Implemented in configuration.c, configuration-remember.c.
+ * /dev/null, masks the files of its name before it.
  */
 #pragma once
 
@@ -29,7 +29,8 @@ bool gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config,
  * --root, where another systemd will read the schedule. */
 bool gbe_schedule_check(const GbeApp *app, GError **error) GBE_CHECKED;
 
-/* The rest is shared by configuration.c and configuration-remember.c. */
+/* The rest is shared with state.c, which has gbe_configuration_load_for_boot() and gbe_schedule_check(): the generator
+ * links configuration.c without them. */
 
 /* One file as it was found. Either ->text or ->error is set. */
 typedef struct {

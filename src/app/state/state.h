@@ -2,8 +2,7 @@
 /*
  * The state directory, /var/lib/greenboot-etcd (0700): the records that the program appends to the ledger, one
  * function each, and the sealed files. The caller of a function that appends holds the lock. A record is on the disk
- * when its function returns, unless said otherwise; a power cut before that leaves no record. Implemented in
- * state.c, record.c.
+ * when its function returns, unless said otherwise; a power cut before that leaves no record.
  */
 #pragma once
 
@@ -50,9 +49,6 @@
 /* Reads a sealed file. *ret_object is owned by the caller; NULL: the file is absent (or broken). @repair: a
  * broken file is renamed to <name>.broken-<n>, and that is reported. */
 bool gbe_state_read(GbeApp *app, const char *name, bool repair, JsonObject **ret_object,
-		    GError **error) GBE_CHECKED;
-/* Like gbe_state_read(), but a broken file is GBE_ERROR_CORRUPT and keeps its name. */
-bool gbe_state_peek(GbeApp *app, const char *name, JsonObject **ret_object,
 		    GError **error) GBE_CHECKED;
 /* Writes a sealed file, durably. Does not take @object. */
 bool gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **error) GBE_CHECKED;

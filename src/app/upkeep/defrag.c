@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "app/backup/partial.h"
+#include "app/backup/backup.h"
 #include "app/backups/verify.h"
 #include "app/by-hand/by-hand.h"
 #include "app/by-hand/session.h"
-#include "app/device/etcd-tool.h"
+#include "app/device/service.h"
 #include "app/snapshot/snapshot.h"
 #include "app/state/configuration.h"
 #include "app/state/state.h"
@@ -23,6 +23,7 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/sync.h"
+#include "sys/child.h"
 #include "sys/deployment/deployments.h"
 #include "sys/systemd/events.h"
 
@@ -257,7 +258,7 @@ run_tool(const struct stat *db, const char *tool, int tool_fd, int member_fd, gu
 	g_auto(GbeChild) child = {0};
 
 	return gbe_child_start_as(&user, tool_fd, argv, member_fd, &child, error) &&
-	       gbe_etcd_tool_wait(&child, seconds, error);
+	       gbe_child_wait(&child, seconds, error);
 }
 
 /* ---- `defrag --data`: the tool runs as the user who owns the database, so that etcd owns its files at every instant.
@@ -444,7 +445,7 @@ gbe_defrag_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_resu
 }
 
 /* ---- `defrag BACKUP`: a backup is never changed. Another backup is made from a clone of it, in which etcd's own tool
- * wrote the database again. app/backup/partial.h has the steps and what a power cut leaves. ---- */
+ * wrote the database again. app/backup/backup.h has the steps and what a power cut leaves. ---- */
 
 typedef struct {
 	GbeApp *app;

@@ -13,7 +13,7 @@
  */
 #include <unistd.h>
 
-#include "app/backup/retention.h"
+#include "app/backup/backup.h"
 #include "app/by-hand/by-hand.h"
 #include "app/by-hand/session.h"
 #include "app/report/records.h"

@@ -3,7 +3,7 @@
  * Reads backups again in the background. Reading needs no lock, because a backup's data/ never changes. The result
  * is recorded under the lock, in the manifest as it is by then. A power cut leaves the old manifest or the new one.
  */
-#include "app/backup/damage.h"
+#include "app/backup/backup.h"
 #include "app/backups/verify.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"

@@ -5,7 +5,7 @@
 #include "cli/verb.h"
 #include "core/config/keys.h"
 #include "core/json/parse.h"
-#include "sys/programs.h"
+#include "sys/installed.h"
 
 static gboolean arg_check;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* verify: is the object sound? The exit status answers, too. */
-#include "app/backup/damage.h"
+#include "app/backup/backup.h"
 #include "app/backups/verify.h"
 #include "cli/observe.h"
 #include "cli/print.h"
@@ -29,7 +29,7 @@ damage_of(const GbeVerification *verification)
 	return damaged && verification->kind == GBE_VERIFY_BACKUP ? worst : NULL;
 }
 
-/* A backup that is found damaged is graded bad at once (app/backup/damage.h), and the advice names another one. A record
+/* A backup that is found damaged is graded bad at once (app/backup/backup.h), and the advice names another one. A record
  * that fails is reported on stderr. */
 static void
 record_damage(GbeApp *app, GbeObserved *observed, const GPtrArray *verifications)

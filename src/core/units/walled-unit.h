@@ -2,7 +2,7 @@
 /*
  * The transient unit for a program that works on a copy: it sees one deployment's tree or this system, writes only its
  * working directory, and has no network, device, capability or socket of this system. It runs as a user that has no
- * other process and no other file. Pure; src/sys/systemd/transient.h starts it.
+ * other process and no other file. Pure; src/sys/systemd/units.h starts it.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reads what files alone tell about ostree's deployments: the booted one (ostree= on the kernel command line) and
- * the staged one (run/ostree/staged-deployment). Needed below --root, where libostree would look at the machine's
- * own /run and /.
+ * Reads what files alone tell: the kernel command line, ostree's booted deployment (ostree=) and the staged one
+ * (run/ostree/staged-deployment). Needed below --root, where libostree would look at the machine's own /run and /, and
+ * in the generator, which links this file without systemd and libostree.
  */
 #pragma once
 
@@ -35,3 +35,18 @@ bool gbe_staged_parse(const char *bytes, gsize size, GbeDeployDir *ret_dir, bool
 /* Sets ostree's lock, with which a shutdown does not finalize the staged deployment, or removes it. In /run: a power
  * cut removes both the lock and the staged deployment. */
 bool gbe_staged_lock(int root_fd, bool locked, GError **error) GBE_CHECKED;
+
+/* The kernel command line. */
+typedef struct {
+	char *ostree;	  /* value of ostree=, or NULL */
+	char *restore;	  /* greenboot-etcd.restore=, the last one; NULL: absent */
+	bool skip;	  /* greenboot-etcd.skip */
+	char *rd_restore; /* rd.greenboot-etcd.restore= */
+	bool rd_skip;
+	GPtrArray *masked; /* of char *: systemd.mask=, as written; NULL: none */
+} GbeCmdline;
+
+void gbe_cmdline_clear(GbeCmdline *cmdline);
+/* Parses @text; double quotes work as in the kernel. */
+void gbe_cmdline_parse(const char *text, GbeCmdline *ret_cmdline);
+bool gbe_cmdline_read(int root_fd, GbeCmdline *ret_cmdline, GError **error) GBE_CHECKED;

@@ -1,19 +1,101 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sys/deployment/deployments.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fault.h"
 #include "fs/open.h"
 #include "fs/probe.h"
-#include "sys/deployment/booted.h"
 #include "sys/deployment/ostree.h"
-#include "sys/deployment/run.h"
+#include "sys/systemd/units.h"
 
 #define BOOTED_FLAG "/run/ostree-booted"
 #define PROGRAM "/usr/libexec/greenboot-etcd/prerun"
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define BOOT_ID_LEN 36
+#define SOFT_REBOOTS "/run/greenboot-etcd/soft-reboots"
+#define MAX_SMALL_FILE 4096
+static const char *const sysroots[] = {"/sysroot", "/"};
+
+/* ---- this run ---- */
+
+static bool
+read_boot_id(int root_fd, char **ret_id, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	g_autofree char *text = NULL;
+	g_autofree char *id = g_malloc(BOOT_ID_LEN + 1);
+	gsize size = 0;
+	gsize digits = 0;
+
+	if (!gbe_read_in_root(root_fd, BOOT_ID, MAX_SMALL_FILE, &text, &size, &local))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot tell which boot this is: %s",
+				 local->message);
+	(void)g_strchomp(text);
+	for (const char *at = text; *at != '\0' && digits < BOOT_ID_LEN; at++) {
+		if (*at == '-')
+			continue;
+		if (!g_ascii_isxdigit(*at))
+			break;
+		id[digits++] = g_ascii_tolower(*at);
+	}
+	id[digits] = '\0';
+	if (digits != 32 || strlen(text) != BOOT_ID_LEN)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "cannot tell which boot this is: %s does not hold a boot id",
+				 BOOT_ID);
+	*ret_id = g_steal_pointer(&id);
+	return true;
+}
+
+/* Below --root: reads the count that the tests, or whoever prepared the root, wrote. */
+static bool
+read_count_file(int root_fd, guint *ret_count, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+	g_autofree char *text = NULL;
+	guint64 count = 0;
+	gsize size = 0;
+
+	if (!gbe_read_in_root(root_fd, SOFT_REBOOTS, MAX_SMALL_FILE, &text, &size, &local)) {
+		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+			return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+					 "cannot tell how many soft reboots there were: %s",
+					 local->message);
+		*ret_count = 0;
+		return true;
+	}
+	(void)g_strchomp(text);
+	if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXINT, &count, NULL))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "cannot tell how many soft reboots there were: %s is not a number",
+				 SOFT_REBOOTS);
+	*ret_count = (guint)count;
+	return true;
+}
+
+bool
+gbe_run_read(int root_fd, bool is_root, char **ret_run, GError **error)
+{
+	g_autofree char *boot = NULL;
+	guint count = 0;
+
+	if (!read_boot_id(root_fd, &boot, error))
+		return false;
+	if (!is_root) {
+		if (!read_count_file(root_fd, &count, error))
+			return false;
+	} else if (access("/run/systemd/system", F_OK) == 0 &&
+		   !gbe_manager_soft_reboots(&count, error)) {
+		return false;
+	}
+	*ret_run = count > 0 ? g_strdup_printf("%s+%u", boot, count) : g_steal_pointer(&boot);
+	return true;
+}
+
+/* ---- the list ---- */
 
 typedef struct {
 	int root_fd;
@@ -212,14 +294,12 @@ loader_init(Loader *loader, int root_fd, const char *root_path)
 static bool
 open_sysroot(Loader *loader, GbeTri ostree, GError **error)
 {
-	static const char *const candidates[] = {"/sysroot", "/"};
-
 	if (ostree == GBE_NO && loader->is_root)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "this is not an ostree system");
-	for (gsize i = 0; i < G_N_ELEMENTS(candidates); i++) {
+	for (gsize i = 0; i < G_N_ELEMENTS(sysroots); i++) {
 		gbe_autofd int fd = -1;
 
-		if (!gbe_open_in_root(loader->root_fd, candidates[i], O_RDONLY | O_DIRECTORY, &fd,
+		if (!gbe_open_in_root(loader->root_fd, sysroots[i], O_RDONLY | O_DIRECTORY, &fd,
 				      NULL) ||
 		    gbe_is_in_root(fd, "/ostree/repo") != GBE_YES)
 			continue;
@@ -269,7 +349,6 @@ gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdli
 bool
 gbe_deployments_open_tree(int root_fd, const char *id, char **ret_path, int *ret_fd, GError **error)
 {
-	static const char *const sysroots[] = {"/sysroot", "/"};
 	g_auto(GbeDeployDir) dir = {NULL};
 	g_autofree char *below = NULL;
 	const char *checksum = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Lists ostree's deployments through libostree, without rpm-ostree or bootc. On the system itself libostree tells
+ * Identifies this run, and lists ostree's deployments through libostree, without rpm-ostree or bootc. On the system itself libostree tells
  * the booted one; below --root it is the one that `ostree=` in proc/cmdline points to, if run/ostree-booted exists
  * there. The sysroot is /sysroot below a booted deployment, or the root itself where it has /ostree/repo.
  */
@@ -10,7 +10,13 @@
 #include "base/error.h"
 #include "core/deployment.h"
 #include "core/tri.h"
-#include "sys/deployment/run.h"
+#include "sys/deployment/booted.h"
+
+/* Identifies this run by the kernel's boot id and systemd's SoftRebootsCount; below --root the count of soft reboots is
+ * in run/greenboot-etcd/soft-reboots (absent: 0). *ret_run is newly allocated. GBE_ERROR_CANNOT_TELL when the boot id,
+ * or a count that should exist, cannot be read: the run is then unknown, never "the same". @is_root: this is the
+ * running system, so that systemd is asked over D-Bus. */
+bool gbe_run_read(int root_fd, bool is_root, char **ret_run, GError **error) GBE_CHECKED;
 
 typedef struct {
 	GbeTri ostree;	      /* an ostree system: /run/ostree-booted */

@@ -21,6 +21,7 @@
 #define HEADER "# GRUB Environment Block\n"
 /* GRUB makes 1024 bytes; larger files are legal. */
 #define MAX_GRUBENV (64 * 1024)
+static const char *const grubenvs[] = {"/boot/grub2/grubenv", "/boot/grub/grubenv"};
 
 /* Copies the bytes from @from to @to without escapes: the byte after a backslash, also a newline or a backslash,
  * belongs to the value. NULL where a byte cannot be in a C string. */
@@ -84,24 +85,22 @@ gbe_grubenv_parse(const char *bytes, gsize size, GHashTable **ret_table, GError 
 bool
 gbe_grubenv_read(int root_fd, GHashTable **ret_table, GError **error)
 {
-	static const char *const paths[] = {"/boot/grub2/grubenv", "/boot/grub/grubenv"};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(paths); i++) {
+	for (gsize i = 0; i < G_N_ELEMENTS(grubenvs); i++) {
 		g_autoptr(GError) local = NULL;
 		g_autofree char *bytes = NULL;
 		gsize size = 0;
 
-		if (!gbe_read_in_root(root_fd, paths[i], MAX_GRUBENV, &bytes, &size, &local)) {
+		if (!gbe_read_in_root(root_fd, grubenvs[i], MAX_GRUBENV, &bytes, &size, &local)) {
 			if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 				continue;
 			return gbe_pass(error, &local);
 		}
 		if (!gbe_grubenv_parse(bytes, size, ret_table, error))
-			return gbe_prefix(error, "%s", paths[i]);
+			return gbe_prefix(error, "%s", grubenvs[i]);
 		return true;
 	}
 	return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no GRUB environment block (%s)",
-			 paths[0]);
+			 grubenvs[0]);
 }
 
 #define MAX_GRUB_CONFIG ((gsize)1024 * 1024)
@@ -210,13 +209,11 @@ read_max_attempts(int root_fd)
 static GbeTri
 boot_can_be_written_by_grub(int root_fd)
 {
-	static const char *const paths[] = {"/boot/grub2/grubenv", "/boot/grub/grubenv"};
-
-	for (gsize i = 0; i < G_N_ELEMENTS(paths); i++) {
+	for (gsize i = 0; i < G_N_ELEMENTS(grubenvs); i++) {
 		gbe_autofd int fd = -1;
 		struct statfs fs;
 
-		if (!gbe_open_in_root(root_fd, paths[i], O_RDONLY | O_NONBLOCK, &fd, NULL))
+		if (!gbe_open_in_root(root_fd, grubenvs[i], O_RDONLY | O_NONBLOCK, &fd, NULL))
 			continue;
 		if (fstatfs(fd, &fs) < 0)
 			return GBE_UNKNOWN;

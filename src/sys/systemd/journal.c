@@ -58,6 +58,26 @@ add_match(sd_journal *journal, const char *field, const char *value)
 	return sd_journal_add_match(journal, text, 0);
 }
 
+/* Looks from the end at lines in which @field has one of @values, and at PID 1's lines about one of @units. Both are
+ * NULL-terminated. */
+static int
+find_lines(sd_journal *journal, const char *field, const char *const *values,
+	   const char *const *units)
+{
+	int r = 0;
+
+	(void)sd_journal_set_data_threshold(journal, FIELD_MAX + 64);
+	for (; *values != NULL && r >= 0; values++)
+		r = add_match(journal, field, *values);
+	if (r >= 0)
+		r = sd_journal_add_disjunction(journal);
+	if (r >= 0)
+		r = add_match(journal, "_PID", "1");
+	for (; *units != NULL && r >= 0; units++)
+		r = add_match(journal, "UNIT", *units);
+	return r >= 0 ? sd_journal_seek_tail(journal) : r;
+}
+
 /* Newly allocated; NULL: this line has no such field. */
 static char *
 get_field(sd_journal *journal, const char *field)
@@ -133,18 +153,7 @@ gbe_journal_read(int root_fd, const char *const *identifiers, const char *const 
 		r = sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY);
 	if (r < 0)
 		return throw_journal(error, r);
-	(void)sd_journal_set_data_threshold(journal, FIELD_MAX + 64);
-	/* (identifier or identifier...) or (PID 1 and (unit or unit...)) */
-	for (; *identifiers != NULL && r >= 0; identifiers++)
-		r = add_match(journal, "SYSLOG_IDENTIFIER", *identifiers);
-	if (r >= 0)
-		r = sd_journal_add_disjunction(journal);
-	if (r >= 0)
-		r = add_match(journal, "_PID", "1");
-	for (; *units != NULL && r >= 0; units++)
-		r = add_match(journal, "UNIT", *units);
-	if (r >= 0)
-		r = sd_journal_seek_tail(journal);
+	r = find_lines(journal, "SYSLOG_IDENTIFIER", identifiers, units);
 	while (r >= 0 && newest_first->len < max) {
 		r = sd_journal_previous(journal);
 		if (r <= 0)
@@ -161,23 +170,14 @@ gbe_journal_read(int root_fd, const char *const *identifiers, const char *const 
 bool
 gbe_journal_tail(const char *unit, guint64 since, guint max, GPtrArray **ret_lines, GError **error)
 {
+	const char *const units[] = {unit, NULL};
 	g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
 	__attribute__((cleanup(close_journal))) sd_journal *journal = NULL;
 	int r = sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY);
 
 	if (r < 0)
 		return throw_journal(error, r);
-	(void)sd_journal_set_data_threshold(journal, FIELD_MAX + 64);
-	/* unit's own or (PID 1 and about the unit) */
-	r = add_match(journal, "_SYSTEMD_UNIT", unit);
-	if (r >= 0)
-		r = sd_journal_add_disjunction(journal);
-	if (r >= 0)
-		r = add_match(journal, "_PID", "1");
-	if (r >= 0)
-		r = add_match(journal, "UNIT", unit);
-	if (r >= 0)
-		r = sd_journal_seek_tail(journal);
+	r = find_lines(journal, "_SYSTEMD_UNIT", units, units);
 	while (r >= 0 && lines->len < max) {
 		guint64 usec = 0;
 		char *message;
