@@ -2,7 +2,6 @@
 /* Writes status.json and the MOTD. */
 #include "app/report/status.h"
 #include "app/state/state.h"
-#include "base/format.h"
 #include "core/json/parse.h"
 #include "core/shown.h"
 #include "fs/open.h"
@@ -17,93 +16,17 @@
 /* How long gbe_status_refresh() waits for the lock. */
 #define REFRESH_WAIT_MS 30000
 
-static void add_line(GString *motd, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
 static void
-add_line(GString *motd, const char *format, ...)
+add_line(GString *motd, const char *before, const char *text)
 {
-	g_autofree char *text = GBE_VFORMAT(format);
 	g_autofree char *line = gbe_shown_line(text);
 
-	g_string_append_printf(motd, "greenboot-etcd: %s\n", line);
+	g_string_append_printf(motd, "greenboot-etcd: %s%s\n", before, line);
 }
 
+/* The problems that the last preflight stored. */
 static void
-motd_last_operation(GString *text, const GbeFacts *facts, const GbeLastOperation *last)
-{
-	const char *reason = last->reason != NULL ? last->reason : "no reason recorded";
-	bool by_rule = last->rule != NULL && g_ascii_isdigit(last->rule[0]);
-
-	if (last->operation == NULL)
-		return;
-	if (last->result != NULL && !g_str_equal(last->result, "done") &&
-	    !g_str_equal(last->result, "held")) {
-		add_line(text, "%s of %s %s: %s", last->operation,
-			 last->backup != NULL ? last->backup : "the data", last->result, reason);
-	} else if (by_rule && gbe_facts_is_this_run(facts, last->run)) {
-		/* Done, but a person may want something else. */
-		if (g_str_equal(last->operation, "restore"))
-			add_line(text,
-				 "etcd's data was replaced by backup %s at this boot "
-				 "(%s)%s",
-				 last->backup != NULL ? last->backup : "?", reason,
-				 facts->undo.name != NULL
-				     ? "; `greenboot-etcd undo --stop` puts back what was there"
-				     : "");
-		else if (g_str_equal(last->operation, "fresh"))
-			add_line(text, "there was no etcd data at this boot; "
-				       "`greenboot-etcd list` shows what can be restored");
-	}
-}
-
-/* The result of prerun's last start; if prerun has not reported one yet, the recorded result. */
-static void
-motd_held(GString *text, GbeApp *app, const GbeFacts *facts, const GbeLastOperation *last)
-{
-	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
-	const char *reason = last->reason;
-	bool held = g_strcmp0(last->result, "held") == 0 && gbe_facts_is_this_run(facts, last->run);
-
-	if (done != NULL) {
-		held = gbe_json_bool(done, "held", false);
-		reason = gbe_json_string(done, "reason", reason);
-	}
-	if (held)
-		add_line(text, "etcd is held back: %s",
-			 reason != NULL ? reason : "no reason recorded");
-}
-
-/* From a look just now, or from this run's own check. */
-static void
-motd_health(GString *text, const GbeFacts *facts, const GbeHealthLook *look)
-{
-	const GbeRunRecord *run = gbe_facts_this_run(facts);
-	GbeHealth health = GBE_HEALTH_NOT_ASKED;
-	const char *reason = NULL;
-
-	if (look != NULL) {
-		health = look->report->health;
-		reason = look->report->reason;
-	} else if (run != NULL) {
-		health = run->health;
-		reason = run->reason;
-	}
-	if (health == GBE_HEALTH_UNHEALTHY || health == GBE_HEALTH_CANNOT_TELL)
-		add_line(text, "%s: %s",
-			 health == GBE_HEALTH_UNHEALTHY ? "etcd is not healthy"
-							: "etcd's health cannot be told",
-			 reason != NULL ? reason : "no reason recorded");
-	for (guint i = 0; look != NULL && i < GBE_N_CHECKS; i++) {
-		const GbeCheck *check = &look->report->steps[i];
-
-		if (check->result == GBE_CHECK_WARNING)
-			add_line(text, "%s: %s", gbe_check_to_string((GbeCheckKind)i),
-				 check->detail);
-	}
-}
-
-static void
-motd_preflight(GString *text, GbeApp *app)
+add_preflight(GString *motd, const GbeApp *app)
 {
 	g_autoptr(JsonObject) object = NULL;
 	g_autofree char *bytes = NULL;
@@ -119,45 +42,8 @@ motd_preflight(GString *text, GbeApp *app)
 		JsonNode *node = json_array_get_element(problems, i);
 
 		if (json_node_get_value_type(node) == G_TYPE_STRING)
-			add_line(text, "next update: %s", json_node_get_string(node));
+			add_line(motd, "next update: ", json_node_get_string(node));
 	}
-}
-
-static void
-motd_rehearsal(GString *text, GbeApp *app, const GbeObserved *observed)
-{
-	g_auto(GbeRehearsal) rehearsal = {{0}};
-	g_autofree char *trouble = NULL;
-
-	if (!gbe_rehearsal_load(app, observed->deployments, &rehearsal))
-		return;
-	trouble = gbe_rehearsal_trouble(&rehearsal);
-	if (trouble != NULL)
-		add_line(text, "%s", trouble);
-}
-
-/* The MOTD's text ("" for none); newly allocated. */
-static char *
-motd_text(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
-{
-	const GbeFacts *facts = observed->facts;
-	g_autofree char *periodic = gbe_periodic_trouble(app, look);
-	g_autofree char *offsite = gbe_offsite_trouble(app);
-	GString *text = g_string_new(NULL);
-
-	motd_held(text, app, facts, &facts->last);
-	motd_health(text, facts, look);
-	motd_last_operation(text, facts, &facts->last);
-	if (facts->store == GBE_NO)
-		add_line(text, "the store of backups %s is not there: mount it",
-			 facts->store_path != NULL ? facts->store_path : "");
-	if (periodic != NULL)
-		add_line(text, "%s", periodic);
-	if (offsite != NULL)
-		add_line(text, "%s", offsite);
-	motd_preflight(text, app);
-	motd_rehearsal(text, app, observed);
-	return g_string_free(text, false);
 }
 
 static bool
@@ -202,22 +88,26 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 	g_autoptr(GbeStatus) status = NULL;
 	g_autoptr(GPtrArray) list = NULL;
 	GbeObserveOptions options = {.tolerant = true};
-	g_autofree char *motd = NULL;
+	g_autoptr(GString) motd = g_string_new(NULL);
+	g_autoptr(GPtrArray) lines = NULL;
 	g_autoptr(GError) error = NULL;
 
 	if (!gbe_observe_again(app, &options, observed, &error)) {
 		g_debug("status.json: %s", error->message);
 		return;
 	}
-	motd = motd_text(app, observed, look);
-	if (!write_in_root(app, GBE_MOTD_FILE, motd, &error)) {
+	list = gbe_list_collect(observed, false);
+	json_object_set_array_member(whole, "list", gbe_list_to_json(list));
+	status = gbe_status_collect(app, observed, look, &lines);
+	json_object_set_object_member(whole, "status", gbe_status_to_json(status));
+	g_ptr_array_set_free_func(lines, g_free);
+	for (guint i = 0; i < lines->len; i++)
+		add_line(motd, "", lines->pdata[i]);
+	add_preflight(motd, app);
+	if (!write_in_root(app, GBE_MOTD_FILE, motd->str, &error)) {
 		g_debug("MOTD: %s", error->message);
 		g_clear_error(&error);
 	}
-	list = gbe_list_collect(observed, false);
-	json_object_set_array_member(whole, "list", gbe_list_to_json(list));
-	status = gbe_status_collect(app, observed, look);
-	json_object_set_object_member(whole, "status", gbe_status_to_json(status));
 	if (!write_json(app, whole, &error))
 		g_debug("status.json: %s", error->message);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/status.h"
 
-#include "app/report/protection.h"
+#include "app/report/notices.h"
 #include "app/state/state.h"
 #include "base/format.h"
 #include "core/decide/decide.h"
@@ -16,6 +16,8 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+
+#define NEXT_HINT "see why (`greenboot-etcd explain`)"
 
 /* ---- list ---- */
 
@@ -414,227 +416,6 @@ decide_next(GbeObserved *observed, const char *off, GbeStatusNext *next)
 		next->age = facts->now - source->created;
 }
 
-static void warn(GPtrArray *warnings, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static void
-warn(GPtrArray *warnings, const char *format, ...)
-{
-	char *text = GBE_VFORMAT(format);
-
-	g_ptr_array_add(warnings, text);
-}
-
-static void
-warn_intent(GPtrArray *warnings, const GbeFacts *facts)
-{
-	const GbeIntent *intent = facts->intent;
-
-	if (facts->intent_why != NULL)
-		warn(warnings, "the record of an open operation cannot be read: %s",
-		     facts->intent_why);
-	else if (intent != NULL)
-		warn(warnings,
-		     "%s%s was interrupted; the next start of greenboot-etcd-prerun finishes it",
-		     intent->backup != NULL ? "the restore of " : "setting the data aside",
-		     intent->backup != NULL ? intent->backup : "");
-}
-
-static void
-warn_damaged(GPtrArray *warnings, const GbeObserved *observed)
-{
-	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++) {
-		const char *name = observed->damaged->pdata[i];
-
-		if (gbe_status_is_damaged(observed, name))
-			warn(warnings,
-			     "the manifest of backup %s cannot be read; `greenboot-etcd delete "
-			     "--force %s` removes it",
-			     name, name);
-	}
-}
-
-/* Names the command for a restore that was due and could not be done. */
-static void
-warn_failed_restore(GPtrArray *warnings, const GbeFacts *facts)
-{
-	const GbeLastOperation *last = &facts->last;
-	bool known = g_strcmp0(last->operation, gbe_action_to_string(GBE_ACTION_RESTORE)) == 0 &&
-		     g_strcmp0(last->result, "failed") == 0 && last->backup != NULL;
-
-	if (!facts->owner->failed)
-		return;
-	if (known && gbe_facts_backup(facts, last->backup) != NULL)
-		warn(warnings,
-		     "a restore of backup %s was due and failed, so this system uses the data that "
-		     "was there; `greenboot-etcd restore --stop %s` restores it",
-		     last->backup, last->backup);
-	else
-		warn(warnings,
-		     "a restore was due when this deployment took the data over and could not be "
-		     "done: it goes on with the data that was there; `greenboot-etcd list` shows "
-		     "what can be restored");
-}
-
-/* etcd in a container is updated without a new deployment, so that no start takes a backup before. */
-static void
-warn_updated(GPtrArray *warnings, const GbeFacts *facts)
-{
-	const GbeRunRecord *run = gbe_facts_run(facts, facts->owner->sequence);
-	const GbeManifest *before = NULL;
-	GbeVersion from;
-
-	if (run == NULL || run->updated_from == NULL)
-		return;
-	from = gbe_version_parse(run->updated_from);
-	for (guint i = 0; before == NULL && i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->grade != GBE_GRADE_BAD && !backup->consumed &&
-		    gbe_version_above(gbe_version_parse(gbe_manifest_needs(backup)), from) ==
-			GBE_NO)
-			before = backup;
-	}
-	warn(warnings,
-	     "etcd was updated to %s from %s under the same system: etcd %s does not start on the "
-	     "data any more; %s%s",
-	     run->etcd_version, run->updated_from, run->updated_from,
-	     before != NULL ? "a backup that it can read is "
-			    : "there is no backup that it can read",
-	     before != NULL ? before->name : "");
-}
-
-/* The owner may have got the data in a way that a person should know. */
-static void
-warn_owner(GPtrArray *warnings, const GbeFacts *facts)
-{
-	const GbeTakeOver *owner = facts->owner;
-
-	if (owner == NULL)
-		return;
-	warn_failed_restore(warnings, facts);
-	if (owner->late)
-		warn(warnings,
-		     "etcd ran in run %s although greenboot-etcd-prerun took nothing over: nothing "
-		     "was backed up before it (`greenboot-etcd backup` takes one)",
-		     owner->run != NULL ? owner->run : "unknown");
-	warn_updated(warnings, facts);
-	if (gbe_situation_failed_and_stays(facts))
-		warn(warnings,
-		     "this update failed and keeps the data: nothing counts its boots down, and no "
-		     "other system boots next; roll back, or `greenboot-etcd mark good`");
-	if (gbe_situation_began_empty(facts))
-		warn(warnings,
-		     "etcd began with an empty database, although there was data before: "
-		     "`greenboot-etcd list` shows what `greenboot-etcd restore NAME` brings back; "
-		     "`greenboot-etcd mark good` accepts the empty one");
-}
-
-/* Read as text: the initramfs links this file, and has no other use for the record. */
-static void
-warn_update(GPtrArray *warnings, GbeApp *app)
-{
-	g_autoptr(JsonObject) lock = NULL;
-
-	if (app->state_fd < 0 || !gbe_state_read(app, GBE_STATE_UPDATE_LOCK, false, &lock, NULL) ||
-	    lock == NULL || !g_str_equal(gbe_json_string(lock, "state", ""), "failed"))
-		return;
-	warn(warnings,
-	     "an update failed here, and the other members of the cluster do not update: %s "
-	     "(`greenboot-etcd cluster unlock --force` ends that)",
-	     gbe_json_string(lock, "reason", "no reason is recorded"));
-}
-
-/* Names the command that makes room for etcd's next start. */
-static void
-warn_cramped(GPtrArray *warnings, const GbeObserved *observed)
-{
-	bool last = false;
-	const GbeManifest *least = gbe_retention_least(observed->facts, &last);
-	const GbeData *data = observed->data;
-	const GbeStore *store = least != NULL ? gbe_store_at(observed->store, least->name) : NULL;
-	g_autofree char *free_text = NULL, *files = NULL, *command = NULL;
-	guint64 free_bytes = 0, total, inodes = 0;
-	int fd = data->fd >= 0 ? data->fd : data->parent_fd;
-
-	if (observed->facts->cramped != GBE_YES ||
-	    !gbe_filesystem_space(fd, &free_bytes, &total, &inodes, NULL))
-		return;
-	free_text = gbe_size_to_text(free_bytes);
-	files = inodes != G_MAXUINT64 ? g_strdup_printf(" and %" G_GUINT64_FORMAT " files", inodes)
-				      : g_strdup("");
-	if (store != NULL && gbe_same_filesystem(store->fd, fd))
-		command = g_strdup_printf("`greenboot-etcd delete %s%s` makes some",
-					  last ? "--force " : "", least->name);
-	else
-		command = g_strdup("remove other files from its file system");
-	warn(warnings, "etcd may not start again: %s has too little room (%s%s); %s", data->path,
-	     free_text, files, command);
-}
-
-static GPtrArray *
-warnings_of(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
-{
-	g_autofree char *periodic = gbe_periodic_trouble(app, look);
-	g_autofree char *offsite = gbe_offsite_trouble(app);
-	const GbeFacts *facts = observed->facts;
-	GPtrArray *warnings = g_ptr_array_new();
-
-	if (facts->ostree == GBE_YES && facts->booted.id == NULL)
-		warn(warnings, "cannot identify the booted deployment: %s",
-		     facts->booted_why != NULL ? facts->booted_why : "unknown");
-	if (facts->ostree == GBE_YES && facts->listed == NULL)
-		warn(warnings, "ostree's deployments cannot be listed: %s",
-		     observed->deployments->list_why != NULL ? observed->deployments->list_why
-							     : "unknown");
-	if (!gbe_config_is_off(app->config) &&
-	    !gbe_unit_is_known(app->root_fd, app->config->etcd.service))
-		warn(warnings, "there is no %s: is [etcd] service= right?",
-		     app->config->etcd.service);
-	if (facts->run == NULL)
-		warn(warnings, "the run cannot be told: %s",
-		     facts->run_why != NULL ? facts->run_why : "unknown");
-	if (facts->ledger == GBE_UNKNOWN)
-		warn(warnings, "the ledger cannot be read: %s", facts->ledger_why);
-	else if (facts->holes)
-		warn(warnings, "a record of the ledger cannot be read: part of the past is not "
-			       "known (`greenboot-etcd log`)");
-	warn_owner(warnings, facts);
-	warn_cramped(warnings, observed);
-	if (facts->data == GBE_UNKNOWN)
-		warn(warnings, "the data in %s cannot be read: %s", observed->data->path,
-		     facts->data_why != NULL ? facts->data_why : "unknown");
-	warn_update(warnings, app);
-	if (observed->store_why != NULL)
-		warn(warnings, "%s", observed->store_why);
-	else if (facts->store == GBE_NO)
-		warn(warnings,
-		     "the store of backups %s is not there: mount it; nothing is pruned or "
-		     "restored until then",
-		     facts->store_path != NULL ? facts->store_path : "");
-	if (observed->store->fd >= 0 && gbe_filesystem_read_only(observed->store->fd))
-		warn(warnings,
-		     "the store of backups %s is read-only: nothing is backed up or pruned until "
-		     "it is mounted to be written",
-		     observed->store->path);
-	if (facts->unread != NULL)
-		warn(warnings, "nothing is pruned while something cannot be read: %s",
-		     facts->unread);
-	warn_damaged(warnings, observed);
-	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
-		if (listed->staged && listed->locked)
-			warn(warnings,
-			     "the staged deployment %s is locked: a reboot does not take it",
-			     listed->ref.id);
-	}
-	warn_intent(warnings, facts);
-	if (periodic != NULL)
-		warn(warnings, "%s", periodic);
-	if (offsite != NULL)
-		warn(warnings, "%s", offsite);
-	return warnings;
-}
 /* Takes the texts of @protection. */
 static void
 set_protection(GbeStatus *status, GbeProtection *protection)
@@ -650,36 +431,14 @@ set_protection(GbeStatus *status, GbeProtection *protection)
 	status->protection->certain = protection->certain;
 }
 
-/* Also sets `next{}`: without a prerun that runs, `next{}` claims nothing. */
-static void
-judge_protection(GbeStatus *status, GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
-{
-	g_auto(GbeProtectionView) view = {.texts = NULL};
-	GbeProtection protection = {.state = GBE_PROTECTED};
-	GbeStatusNext *next = &status->next;
-
-	gbe_protection_observe(app, observed, look, &view);
-	if (status->warnings->len > 0)
-		view.facts.warning = status->warnings->pdata[0];
-	(void)gbe_protection_is_off(&view.facts, &protection);
-	decide_next(observed, protection.reason, next);
-	gbe_protection_clear(&protection);
-	view.facts.holds = g_strcmp0(next->action, "hold") == 0;
-	/* A restore that a person asked for needs no attention. */
-	if (g_strcmp0(next->action, "restore") == 0 &&
-	    g_strcmp0(next->rule, gbe_rule_to_string(GBE_RULE_2)) != 0)
-		view.facts.rewinds = next->backup != NULL ? next->backup : "?";
-	gbe_protection_judge(&view.facts, &protection);
-	set_protection(status, &protection);
-}
-
 GbeStatus *
 gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object)
 {
 	static const char *const needed[] = {"next", "owner", "data", "greenboot"};
-	GbeProtection protection = {.state = GBE_PROTECTED};
+	g_autoptr(GPtrArray) notices = NULL;
+	const GbeNotice *off;
+	GbeProtection protection;
 	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
-	GbeProtectionFacts facts;
 	GbeStatus *status;
 
 	for (guint i = 0; i < G_N_ELEMENTS(needed); i++)
@@ -692,32 +451,58 @@ gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object)
 	if (status->last_good != NULL && status->last_good->created > 0 &&
 	    status->last_good->created <= now)
 		status->last_good->age = now - status->last_good->created;
-	gbe_protection_observe_units(app, look, &facts);
-	if (gbe_protection_is_off(&facts, &protection)) {
-		set_off(&status->next, protection.reason);
-		gbe_protection_clear(&protection);
-	}
+	notices = gbe_notices_for_users(app, look);
+	off = gbe_protection_off(notices);
+	if (off != NULL)
+		set_off(&status->next, off->text);
 	if (status->protection == NULL)
-		facts.warning = "only root can tell: sudo greenboot-etcd status";
-	gbe_protection_judge(&facts, &protection);
+		gbe_notice_add(notices, GBE_NOTICE_WARNING, NULL,
+			       "only root can tell: sudo greenboot-etcd status");
+	gbe_protection_judge(notices, false, &protection);
 	if (protection.state != GBE_PROTECTED)
 		set_protection(status, &protection);
 	gbe_protection_clear(&protection);
 	return status;
 }
 
+/* Also sets `next{}`: without a prerun that runs, `next{}` claims nothing. */
+static void
+judge_protection(GbeStatus *status, GbeObserved *observed, GPtrArray *notices)
+{
+	const GbeNotice *off = gbe_protection_off(notices);
+	GbeStatusNext *next = &status->next;
+	bool member = observed->facts->member && observed->facts->config->cluster.rejoin;
+	GbeProtection protection;
+
+	decide_next(observed, off != NULL ? off->text : NULL, next);
+	if (g_strcmp0(next->action, "hold") == 0)
+		gbe_notice_add(notices, GBE_NOTICE_NEXT_START, NEXT_HINT,
+			       "the next start holds etcd back");
+	/* A restore that a person asked for needs no attention. */
+	else if (g_strcmp0(next->action, "restore") == 0 &&
+		 g_strcmp0(next->rule, gbe_rule_to_string(GBE_RULE_2)) != 0)
+		gbe_notice_add(notices, GBE_NOTICE_NEXT_START, NEXT_HINT,
+			       "the next start puts backup %s in the data's place",
+			       next->backup != NULL ? next->backup : "?");
+	gbe_protection_judge(notices, member, &protection);
+	set_protection(status, &protection);
+}
+
 GbeStatus *
-gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
+gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
+		   GPtrArray **ret_motd)
 {
 	const GbeGreenboot *greenboot = observed->greenboot;
 	GbeFacts *facts = observed->facts;
 	GbeStatus *status = gbe_fields_new(&status_items);
+	g_autoptr(GPtrArray) notices = NULL;
 	const GbeManifest *good;
 	GbeView view;
 	bool own;
 
 	gbe_observe_live(observed, look != NULL ? look->facts : NULL);
 	gbe_view_live(facts, &view);
+	notices = gbe_notices_collect(app, observed, look);
 	status->ostree = facts->ostree;
 	status->booted = g_strdup(facts->booted.id);
 	status->unlocked = g_strdup(gbe_deployments_unlocked(observed->deployments));
@@ -761,8 +546,10 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	status->greenboot.can_count = greenboot->count_why != NULL ? GBE_NO : greenboot->can_count;
 	if (greenboot->flavour != GBE_GREENBOOT_NONE)
 		status->greenboot.reason = g_strdup(greenboot->count_why);
-	status->warnings = warnings_of(app, observed, look);
+	status->warnings = gbe_notices_lines(notices, GBE_IN_WARNINGS);
+	if (ret_motd != NULL)
+		*ret_motd = gbe_notices_lines(notices, GBE_IN_MOTD);
 	/* Last: this turns the facts into those of the next boot. */
-	judge_protection(status, app, observed, look);
+	judge_protection(status, observed, notices);
 	return status;
 }

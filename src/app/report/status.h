@@ -81,9 +81,10 @@ void gbe_status_free(GbeStatus *status);
 JsonObject *gbe_status_to_json(const GbeStatus *status);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStatus, gbe_status_free)
 
-/* `status`. @look: at etcd just now, or NULL (not asked). Uses @observed up: its facts are those of the next boot
- * afterwards. */
-GbeStatus *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
+/* `status`. @look: at etcd just now, or NULL (not asked). *ret_motd (may be NULL): the MOTD's lines, of char *, to be
+ * freed. Uses @observed up: its facts are those of the next boot afterwards. */
+GbeStatus *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
+			      GPtrArray **ret_motd);
 /* The status in @object, of a file, with what every user can check: etcd{}, whether prerun runs, and ages as of now.
  * NULL: @object is no status. */
 GbeStatus *gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object);

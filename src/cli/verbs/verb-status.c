@@ -315,7 +315,7 @@ gbe_verb_status(GbeCli *cli, char **arguments, GError **error)
 	gbe_certs_add_to_health(cli->app, look->facts);
 	gbe_health_look_now(look, PROBE_MS);
 	if (observed != NULL)
-		status = gbe_status_collect(cli->app, observed, look);
+		status = gbe_status_collect(cli->app, observed, look, NULL);
 	else if (!gbe_cli_read_status(cli, look, &status, error))
 		return false;
 	if (!arg_full)
