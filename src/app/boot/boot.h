@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "app/report/notices.h"
+#include "app/report/status.h"
 
 /*
  * prerun: finishes or undoes interrupted operations, decides (core/decide/decide.h), backs up, restores, and records
@@ -51,7 +51,7 @@ int gbe_used_run(GbeApp *app);
 /*
  * preflight: would the next upgrade go well? Checks in advance everything that the first start after it needs: the
  * configuration, the data, the store, room and method for the pre-upgrade backup, etcd, greenboot. This is the
- * program; status shares most of its checks (app/report/notices.h). Changes only what the MOTD shows.
+ * program; status shares most of its checks (app/report/notices.c). Changes only what the MOTD shows.
  */
 
 /* Array of GbeNotice. Never fails: a check that could not look is a notice. Loads the configuration.

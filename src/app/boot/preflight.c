@@ -2,7 +2,6 @@
 #include "app/boot/boot.h"
 
 #include "app/backups/keys.h"
-#include "app/report/notices.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
 #include "base/error.h"

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "app/report/notices.h"
-
-#include "app/report/records.h"
 #include "app/report/status.h"
+
 #include "app/state/state.h"
 #include "base/format.h"
-#include "core/decide/decide.h"
 #include "core/decide/retention.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
@@ -397,6 +394,18 @@ note_exchange(const GbeObserved *observed, GPtrArray *to)
 
 /* ---- the past ---- */
 
+/* Was a restore due when this deployment took the data over, did it fail, and can a person still do it? */
+static bool
+is_failed_restore(const GbeFacts *facts)
+{
+	const GbeLastOperation *last = &facts->last;
+
+	return facts->owner != NULL && facts->owner->failed &&
+	       g_strcmp0(last->operation, "restore") == 0 &&
+	       g_strcmp0(last->result, "failed") == 0 && last->backup != NULL &&
+	       gbe_facts_backup(facts, last->backup) != NULL;
+}
+
 /* The results of prerun's last start and of the last operation. */
 static void
 note_last_operation(GbeApp *app, const GbeFacts *facts, GPtrArray *to)
@@ -414,12 +423,14 @@ note_last_operation(GbeApp *app, const GbeFacts *facts, GPtrArray *to)
 	if (last->operation == NULL)
 		return;
 	if (last->result != NULL && !g_str_equal(last->result, "done")) {
-		if (facts->owner != NULL && facts->owner->failed && last->backup != NULL &&
-		    gbe_facts_backup(facts, last->backup) != NULL)
+		if (is_failed_restore(facts))
 			hint = g_strdup_printf("restore it (`greenboot-etcd restore --stop %s`), "
 					       "or keep the data that is there",
 					       last->backup);
-		gbe_notice_add(to, was_held ? GBE_NOTICE_WAS_HELD : GBE_NOTICE_FAILED,
+		gbe_notice_add(to,
+			       hint != NULL ? GBE_NOTICE_FAILED_RESTORE
+			       : was_held   ? GBE_NOTICE_WAS_HELD
+					    : GBE_NOTICE_FAILED,
 			       hint != NULL ? hint : "see what went wrong (`greenboot-etcd log`)",
 			       "%s of %s %s: %s", last->operation,
 			       last->backup != NULL ? last->backup : "the data", last->result,
@@ -438,27 +449,6 @@ note_last_operation(GbeApp *app, const GbeFacts *facts, GPtrArray *to)
 				       "`greenboot-etcd list` shows what can be restored",
 				       "there was no etcd data at this boot");
 	}
-}
-
-/* Names the command for a restore that was due and could not be done. */
-static void
-note_failed_restore(const GbeFacts *facts, GPtrArray *to)
-{
-	const GbeLastOperation *last = &facts->last;
-	bool known = g_strcmp0(last->operation, gbe_action_to_string(GBE_ACTION_RESTORE)) == 0 &&
-		     g_strcmp0(last->result, "failed") == 0 && last->backup != NULL;
-
-	if (known && gbe_facts_backup(facts, last->backup) != NULL)
-		gbe_notice_add(to, GBE_NOTICE_WARNING, NULL,
-			       "a restore of backup %s was due and failed, so this system uses "
-			       "the data that was there; `greenboot-etcd restore --stop %s` "
-			       "restores it",
-			       last->backup, last->backup);
-	else
-		gbe_notice_add(to, GBE_NOTICE_WARNING, NULL,
-			       "a restore was due when this deployment took the data over and "
-			       "could not be done: it goes on with the data that was there; "
-			       "`greenboot-etcd list` shows what can be restored");
 }
 
 /* etcd in a container is updated without a new deployment, so that no start takes a backup before. */
@@ -498,8 +488,11 @@ note_owner(const GbeFacts *facts, GPtrArray *to)
 
 	if (owner == NULL)
 		return;
-	if (owner->failed)
-		note_failed_restore(facts, to);
+	if (owner->failed && !is_failed_restore(facts))
+		gbe_notice_add(to, GBE_NOTICE_WARNING, NULL,
+			       "a restore was due when this deployment took the data over, and "
+			       "failed: the data that was there is kept; `greenboot-etcd list` "
+			       "shows what can be restored");
 	if (owner->late)
 		gbe_notice_add(to, GBE_NOTICE_WARNING, NULL,
 			       "etcd ran in run %s although greenboot-etcd-prerun took nothing "

@@ -2,13 +2,14 @@
 /*
  * The answers of `status`, `list`, `explain` and `log`. Those of `status` and `list` are structures with the tables that
  * print and read them (core/record/fields.h); a copy in /run serves users other than root. Also the MOTD line, which is
- * absent while no person is needed. Implemented in status.c, status-write.c, explain.c and log.c.
+ * absent while no person is needed. Implemented in status.c, notices.c, explain.c and log.c.
  */
 #pragma once
 
 #include "app/backup/observe.h"
 #include "app/health/look.h"
 #include "app/report/records.h"
+#include "core/decide/protection.h"
 #include "core/record/fields.h"
 
 /* The reason in `etcd{}` when etcd was not asked. */
@@ -115,6 +116,18 @@ JsonArray *gbe_list_to_json(const GPtrArray *list);
 /* Is @name, a damaged entry, one of this program's entries whose manifest cannot be read? A directory without any
  * manifest belongs to somebody else. */
 bool gbe_status_is_damaged(const GbeObserved *observed, const char *name);
+
+/* ---- what the device has to tell people, each fact once (core/decide/protection.h) ---- */
+
+/* For status and the MOTD. @look: at etcd just now; NULL: systemd is not asked, and etcd's health is that of this run's
+ * own check. The caller owns the list. */
+GPtrArray *gbe_notices_collect(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look);
+/* The notices about the start of etcd and its health that every user can see, without an observation. */
+GPtrArray *gbe_notices_for_users(GbeApp *app, const GbeHealthLook *look);
+/* Adds the notices of preflight, for which the whole tree of the data is read. False: there is nothing to back up.
+ * *ret_place: there is a store for the backup. */
+bool gbe_notices_for_preflight(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look,
+			       GPtrArray *notices, bool *ret_place);
 
 /* Writes status.json and the MOTD: looks again at the present state, and uses @observed up. @look: at etcd just
  * now, or NULL: the result of the run's own check is shown. Never fatal: without /run, nothing is written. */

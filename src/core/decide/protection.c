@@ -46,6 +46,7 @@ static const struct {
     [GBE_NOTICE_NO_BACKUP] = {"store", NOTE, 0, NOT, false},
     [GBE_NOTICE_DAMAGED] = {"store", NOTE, P | W, YOU, false},
     [GBE_NOTICE_UNHEALTHY] = {"etcd", BAD, P | M, YOU, false},
+    [GBE_NOTICE_FAILED_RESTORE] = {"last", NOTE, W | M, YOU, false},
     [GBE_NOTICE_FAILED] = {"last", NOTE, M, YOU, false},
     [GBE_NOTICE_WAS_HELD] = {"last", NOTE, 0, YOU, false},
     [GBE_NOTICE_PERIODIC] = {"periodic", NOTE, W | M, YOU, false},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the device has to tell people: one list of notices (app/report/notices.h collects it), of which `status`, the
- * MOTD and `preflight` each show a selection. The first line of `status` follows from the most urgent notice: the data
+ * One list of notices has all that a device must tell people (app/report/notices.c collects it). `status`, the MOTD and
+ * `preflight` each show a selection. The first line of `status` follows from the most urgent notice: the data
  * is protected; or it is not, and why; or a person must do something. An unknown fact never gives "Protected".
  */
 #pragma once
@@ -53,6 +53,7 @@ typedef enum {
 	/* Problems that wait for a person. */
 	GBE_NOTICE_DAMAGED, /* a manifest */
 	GBE_NOTICE_UNHEALTHY,
+	GBE_NOTICE_FAILED_RESTORE,
 	GBE_NOTICE_FAILED,   /* the last operation */
 	GBE_NOTICE_WAS_HELD, /* the same; etcd is no longer held back */
 	GBE_NOTICE_PERIODIC,
