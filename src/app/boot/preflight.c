@@ -13,11 +13,9 @@
 #include "fs/copy/extents.h"
 #include "fs/list.h"
 #include "fs/open.h"
-#include "fs/write.h"
 #include "sys/systemd/events.h"
 
 #include <fcntl.h>
-#include <string.h>
 
 /* Tries the place with an empty directory, which it removes again. True: a backup can be kept in the store. */
 static bool
@@ -227,10 +225,8 @@ gbe_preflight_run(GbeApp *app)
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(JsonObject) object = json_object_new();
 	JsonArray *problems = json_array_new();
-	g_autofree char *name = g_path_get_basename(GBE_PREFLIGHT_FILE);
 	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
-	gbe_autofd int run_fd = -1;
 
 	for (guint i = 0; i < notices->len; i++) {
 		const GbeNotice *notice = notices->pdata[i];
@@ -247,8 +243,7 @@ gbe_preflight_run(GbeApp *app)
 	json_object_set_array_member(object, "problems", problems);
 	/* For the MOTD, which status writes. */
 	text = gbe_json_print_object(object);
-	if (!gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &error) ||
-	    !gbe_write_file_at(run_fd, name, text, strlen(text), 0644, GBE_WRITE_LATER, &error))
+	if (!gbe_status_write_file(app, GBE_PREFLIGHT_FILE, text, &error))
 		gbe_note("%s", error->message);
 	if (gbe_observe(app, &options, &observed, NULL))
 		gbe_status_write(app, observed, NULL);

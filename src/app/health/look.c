@@ -99,22 +99,11 @@ gbe_health_look_expect_own(GbeHealthLook *look)
 	gbe_health_look_expect(look, facts);
 }
 
-/* systemd restarts such a service on failure; if it is failed nevertheless, systemd gave up. The result is then
- * that of its last attempt, or "start-limit-hit". */
-static GbeServiceState
-failed_state(const GbeUnitState *state)
-{
-	bool restarted = state->restart != NULL && !g_str_equal(state->restart, "no");
-
-	return restarted || g_strcmp0(state->result, "start-limit-hit") == 0
-		   ? GBE_SERVICE_START_LIMIT
-		   : GBE_SERVICE_FAILED;
-}
-
 static GbeServiceState
 service_state(const GbeUnitState *state)
 {
 	const char *active = state->active_state;
+	bool restarted = state->restart != NULL && !g_str_equal(state->restart, "no");
 
 	if (g_strcmp0(state->load_state, "not-found") == 0)
 		return GBE_SERVICE_NOT_FOUND;
@@ -124,8 +113,12 @@ service_state(const GbeUnitState *state)
 		return GBE_SERVICE_RUNNING;
 	if (g_strcmp0(active, "activating") == 0)
 		return GBE_SERVICE_ACTIVATING;
+	/* systemd restarts such a service on failure; if it is failed nevertheless, systemd gave up. The result is then
+	 * that of its last attempt, or "start-limit-hit". */
 	if (g_strcmp0(active, "failed") == 0)
-		return failed_state(state);
+		return restarted || g_strcmp0(state->result, "start-limit-hit") == 0
+			   ? GBE_SERVICE_START_LIMIT
+			   : GBE_SERVICE_FAILED;
 	if (g_strcmp0(active, "inactive") == 0 &&
 	    g_strcmp0(state->unit_file_state, "disabled") == 0)
 		return GBE_SERVICE_NOT_ENABLED;

@@ -651,13 +651,6 @@ gbe_notices_collect(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 
 	note_last_operation(app, facts, to);
 	note_health(facts, look, to);
-	for (guint i = 0; look != NULL && i < GBE_N_CHECKS; i++) {
-		const GbeCheck *check = &look->report->steps[i];
-
-		if (check->result == GBE_CHECK_WARNING)
-			gbe_notice_add(to, GBE_NOTICE_HEALTH_CHECK, NULL, "%s: %s",
-				       gbe_check_to_string((GbeCheckKind)i), check->detail);
-	}
 	(void)note_other_data(app, look, to);
 	note_system(observed, to);
 	note_greenboot(observed, to);

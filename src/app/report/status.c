@@ -63,16 +63,10 @@ static const GbeField unreadable_fields[] = {
     {0},
 };
 
-static void
-free_entry(void *entry)
-{
-	gbe_fields_free(&entry_items, entry);
-}
-
 void
 gbe_list_entry_free(GbeListEntry *entry)
 {
-	free_entry(entry);
+	gbe_fields_free(&entry_items, entry);
 }
 
 GbeListEntry *
@@ -103,31 +97,24 @@ gbe_list_entry_to_json(const GbeListEntry *entry)
 	return gbe_fields_answer(readable ? entry_fields : unreadable_fields, entry);
 }
 
-static gint64
-exclusive_bytes(const GbeObserved *observed, const GbeManifest *m)
-{
-	gbe_autofd int fd = -1;
-	GbeExtents extents = {0};
-
-	if (m->consumed || !gbe_store_open_data(observed->store, m->name, &fd, NULL) ||
-	    !gbe_extents_of_tree(fd, true, &extents, NULL))
-		return -1;
-	return (gint64)extents.exclusive;
-}
-
 GPtrArray *
 gbe_list_collect(const GbeObserved *observed, bool exclusive)
 {
-	GPtrArray *list = g_ptr_array_new_with_free_func(free_entry);
+	GPtrArray *list = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_list_entry_free);
 	g_autoptr(GPtrArray) sorted = g_ptr_array_new();
 
 	g_ptr_array_extend(sorted, observed->facts->backups, NULL, NULL);
 	g_ptr_array_sort(sorted, gbe_manifest_newest_first);
 	for (guint i = 0; i < sorted->len; i++) {
 		const GbeManifest *m = sorted->pdata[i];
-		gint64 bytes = exclusive ? exclusive_bytes(observed, m) : -1;
+		gbe_autofd int fd = -1;
+		GbeExtents extents = {0};
+		bool known = exclusive && !m->consumed &&
+			     gbe_store_open_data(observed->store, m->name, &fd, NULL) &&
+			     gbe_extents_of_tree(fd, true, &extents, NULL);
 
-		g_ptr_array_add(list, gbe_list_entry(observed, m, bytes));
+		g_ptr_array_add(
+		    list, gbe_list_entry(observed, m, known ? (gint64)extents.exclusive : -1));
 	}
 	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++) {
 		const char *name = observed->damaged->pdata[i];
@@ -148,7 +135,8 @@ gbe_list_collect(const GbeObserved *observed, bool exclusive)
 GPtrArray *
 gbe_list_read(JsonArray *array)
 {
-	g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func(free_entry);
+	g_autoptr(GPtrArray) list =
+	    g_ptr_array_new_with_free_func((GDestroyNotify)gbe_list_entry_free);
 
 	for (guint i = 0; i < json_array_get_length(array); i++) {
 		JsonNode *node = json_array_get_element(array, i);
@@ -300,20 +288,6 @@ JsonObject *
 gbe_status_to_json(const GbeStatus *status)
 {
 	return gbe_fields_answer(status_fields, status);
-}
-
-/* Bytes in the data directory, apparent; -1: could not be told. */
-static gint64
-data_size(const GbeObserved *observed)
-{
-	const GbeTreeLimits limits = gbe_tree_look_limits();
-	g_auto(GbeTreeInfo) info = {0};
-
-	if (observed->data == NULL || observed->data->fd < 0)
-		return -1;
-	if (!gbe_tree_scan_within(observed->data->fd, gbe_data_exclude, &limits, &info, NULL))
-		return -1;
-	return (gint64)info.bytes;
 }
 
 void
@@ -493,13 +467,27 @@ judge_protection(GbeStatus *status, GbeObserved *observed, GPtrArray *notices)
 	set_protection(status, &protection);
 }
 
+static void
+set_greenboot(GbeStatusGreenboot *to, const GbeGreenboot *greenboot)
+{
+	to->flavour = g_strdup(gbe_greenboot_flavour_to_string(greenboot->flavour));
+	to->enabled = greenboot->enabled;
+	if (greenboot->has_counter)
+		to->boot_counter = greenboot->boot_counter;
+	to->rollback_imminent = greenboot->rollback_imminent;
+	to->can_count = greenboot->count_why != NULL ? GBE_NO : greenboot->can_count;
+	if (greenboot->flavour != GBE_GREENBOOT_NONE)
+		to->reason = g_strdup(greenboot->count_why);
+}
+
 GbeStatus *
 gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
 		   GPtrArray **ret_motd)
 {
-	const GbeGreenboot *greenboot = observed->greenboot;
 	GbeFacts *facts = observed->facts;
 	GbeStatus *status = gbe_fields_new(&status_items);
+	const GbeTreeLimits limits = gbe_tree_look_limits();
+	g_auto(GbeTreeInfo) info = {0};
 	g_autoptr(GPtrArray) notices = NULL;
 	const GbeManifest *good;
 	GbeView view;
@@ -525,7 +513,9 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	status->judged = facts->judges;
 	gbe_status_etcd(look, &status->etcd);
 	status->data.path = g_strdup(observed->data->path);
-	status->data.size = data_size(observed);
+	if (observed->data->fd >= 0 &&
+	    gbe_tree_scan_within(observed->data->fd, gbe_data_exclude, &limits, &info, NULL))
+		status->data.size = (gint64)info.bytes;
 	status->backups = facts->backups->len;
 	good = gbe_situation_last_good(facts);
 	if (good != NULL) {
@@ -543,14 +533,7 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	status->periodic = gbe_periodic_status(app, look);
 	status->offsite = gbe_offsite_status(app);
 	status->rehearsal = gbe_rehearsal_status(app, observed->deployments);
-	status->greenboot.flavour = g_strdup(gbe_greenboot_flavour_to_string(greenboot->flavour));
-	status->greenboot.enabled = greenboot->enabled;
-	if (greenboot->has_counter)
-		status->greenboot.boot_counter = greenboot->boot_counter;
-	status->greenboot.rollback_imminent = greenboot->rollback_imminent;
-	status->greenboot.can_count = greenboot->count_why != NULL ? GBE_NO : greenboot->can_count;
-	if (greenboot->flavour != GBE_GREENBOOT_NONE)
-		status->greenboot.reason = g_strdup(greenboot->count_why);
+	set_greenboot(&status->greenboot, observed->greenboot);
 	status->warnings = gbe_notices_lines(notices, GBE_IN_WARNINGS);
 	if (ret_motd != NULL)
 		*ret_motd = gbe_notices_lines(notices, GBE_IN_MOTD);
@@ -591,8 +574,8 @@ add_preflight(GString *motd, const GbeApp *app)
 	}
 }
 
-static bool
-write_in_root(GbeApp *app, const char *path, const char *text, GError **error)
+bool
+gbe_status_write_file(GbeApp *app, const char *path, const char *text, GError **error)
 {
 	g_autofree char *dir = g_path_get_dirname(path);
 	g_autofree char *name = g_path_get_basename(path);
@@ -615,17 +598,6 @@ shown_member(const char *key, const char *text)
 	return gbe_shown_text(text);
 }
 
-/* Users other than root read status.json; no key in it is a secret. */
-static bool
-write_json(GbeApp *app, JsonObject *whole, GError **error)
-{
-	g_autoptr(JsonNode) node = json_node_init_object(json_node_alloc(), whole);
-	g_autoptr(JsonNode) shown = gbe_shown_node(node, shown_member);
-	g_autofree char *text = gbe_json_print_object(json_node_get_object(shown));
-
-	return write_in_root(app, GBE_STATUS_FILE, text, error);
-}
-
 void
 gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
@@ -635,6 +607,8 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 	GbeObserveOptions options = {.tolerant = true};
 	g_autoptr(GString) motd = g_string_new(NULL);
 	g_autoptr(GPtrArray) lines = NULL;
+	g_autoptr(JsonNode) node = NULL, shown = NULL;
+	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
 
 	if (!gbe_observe_again(app, &options, observed, &error)) {
@@ -648,12 +622,18 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 	g_ptr_array_set_free_func(lines, g_free);
 	for (guint i = 0; i < lines->len; i++)
 		add_line(motd, "", lines->pdata[i]);
+	for (guint i = 0; i < status->etcd.warnings->len; i++)
+		add_line(motd, "", status->etcd.warnings->pdata[i]);
 	add_preflight(motd, app);
-	if (!write_in_root(app, GBE_MOTD_FILE, motd->str, &error)) {
+	if (!gbe_status_write_file(app, GBE_MOTD_FILE, motd->str, &error)) {
 		g_debug("MOTD: %s", error->message);
 		g_clear_error(&error);
 	}
-	if (!write_json(app, whole, &error))
+	/* Users other than root read this file; no key in it is a secret. */
+	node = json_node_init_object(json_node_alloc(), whole);
+	shown = gbe_shown_node(node, shown_member);
+	text = gbe_json_print_object(json_node_get_object(shown));
+	if (!gbe_status_write_file(app, GBE_STATUS_FILE, text, &error))
 		g_debug("status.json: %s", error->message);
 }
 

@@ -132,6 +132,10 @@ bool gbe_notices_for_preflight(GbeApp *app, const GbeObserved *observed, const G
 /* Writes status.json and the MOTD: looks again at the present state, and uses @observed up. @look: at etcd just
  * now, or NULL: the result of the run's own check is shown. Never fatal: without /run, nothing is written. */
 void gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
+/* Replaces a file below /run that every user may read, and makes its directory. @text "": removes the file. A power cut
+ * may leave any state, but /run does not survive it. */
+bool gbe_status_write_file(GbeApp *app, const char *path, const char *text,
+			   GError **error) GBE_CHECKED;
 /* Takes the lock for gbe_status_write(). @observed is filled again for that: pointers borrowed from it before are
  * invalid. */
 void gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation);

@@ -62,7 +62,6 @@ static const struct {
     [GBE_NOTICE_WAS_UNTOLD] = {"etcd", UNKNOWN, P | M, GBE_PROTECTED, false},
     [GBE_NOTICE_REHEARSAL] = {"rehearsal", BAD, P | M, GBE_PROTECTED, false},
     [GBE_NOTICE_LAST] = {"last", NOTE, M, GBE_PROTECTED, false},
-    [GBE_NOTICE_HEALTH_CHECK] = {"etcd", NOTE, M, GBE_PROTECTED, false},
     [GBE_NOTICE_PREFLIGHT] = {NULL, GBE_LEVEL_OK, P, GBE_PROTECTED, false},
 };
 

@@ -70,8 +70,7 @@ typedef enum {
 	GBE_NOTICE_WAS_UNHEALTHY, /* at this run's own check */
 	GBE_NOTICE_WAS_UNTOLD,
 	GBE_NOTICE_REHEARSAL,
-	GBE_NOTICE_LAST, /* the last operation replaced the data */
-	GBE_NOTICE_HEALTH_CHECK,
+	GBE_NOTICE_LAST,      /* the last operation replaced the data */
 	GBE_NOTICE_PREFLIGHT, /* any other check of preflight */
 	GBE_N_NOTICES
 } GbeNoticeKind;
