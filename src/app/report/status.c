@@ -467,6 +467,22 @@ judge_protection(GbeStatus *status, GbeObserved *observed, GPtrArray *notices)
 	set_protection(status, &protection);
 }
 
+static GbeStatusGood *
+last_good_of(GbeFacts *facts)
+{
+	const GbeManifest *backup = gbe_situation_last_good(facts);
+	GbeStatusGood *good = backup != NULL ? gbe_fields_new(&good_items) : NULL;
+
+	if (good == NULL)
+		return NULL;
+	good->name = g_strdup(backup->name);
+	good->created = backup->created;
+	good->revision = backup->revision;
+	if (backup->created > 0)
+		good->age = facts->now - backup->created;
+	return good;
+}
+
 static void
 set_greenboot(GbeStatusGreenboot *to, const GbeGreenboot *greenboot)
 {
@@ -489,7 +505,6 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	const GbeTreeLimits limits = gbe_tree_look_limits();
 	g_auto(GbeTreeInfo) info = {0};
 	g_autoptr(GPtrArray) notices = NULL;
-	const GbeManifest *good;
 	GbeView view;
 	bool own;
 
@@ -517,15 +532,7 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	    gbe_tree_scan_within(observed->data->fd, gbe_data_exclude, &limits, &info, NULL))
 		status->data.size = (gint64)info.bytes;
 	status->backups = facts->backups->len;
-	good = gbe_situation_last_good(facts);
-	if (good != NULL) {
-		status->last_good = gbe_fields_new(&good_items);
-		status->last_good->name = g_strdup(good->name);
-		status->last_good->created = good->created;
-		status->last_good->revision = good->revision;
-		if (good->created > 0)
-			status->last_good->age = facts->now - good->created;
-	}
+	status->last_good = last_good_of(facts);
 	if (facts->last.operation != NULL) {
 		status->last_operation = g_memdup2(&facts->last, sizeof facts->last);
 		gbe_fields_own(last_fields, status->last_operation);
