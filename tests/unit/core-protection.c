@@ -130,38 +130,38 @@ START_TEST(each)
 	const Case *c = &cases[_i];
 	g_autoptr(GPtrArray) notices = gbe_notices_new();
 	GbeStartFacts facts = good();
-	GbeProtection protection;
+	GbeProtection *protection;
 
 	c->change(&facts, notices);
 	gbe_notices_of_start(&facts, notices);
-	gbe_protection_judge(notices, false, &protection);
-	ck_assert_int_eq(protection.state, c->state);
-	ck_assert_int_eq(protection.certain, c->certain);
-	ck_assert_int_eq(protection.reason != NULL, c->says != NULL);
-	ck_assert_int_eq(protection.hint != NULL, c->says != NULL);
+	protection = gbe_protection_judge(notices, false);
+	ck_assert_int_eq(protection->state, c->state);
+	ck_assert_int_eq(protection->certain, c->certain);
+	ck_assert_int_eq(protection->reason != NULL, c->says != NULL);
+	ck_assert_int_eq(protection->hint != NULL, c->says != NULL);
 	if (c->says != NULL)
-		ck_assert_msg(strstr(protection.reason, c->says) != NULL, "%s", protection.reason);
+		ck_assert_msg(strstr(protection->reason, c->says) != NULL, "%s",
+			      protection->reason);
 	/* What a person must do names the problem. */
 	if (c->state == GBE_NEEDS_YOU)
-		ck_assert_msg(strstr(protection.hint, c->says) != NULL, "%s", protection.hint);
+		ck_assert_msg(strstr(protection->hint, c->says) != NULL, "%s", protection->hint);
 	ck_assert_int_eq(gbe_protection_off(notices) != NULL, c->off);
-	gbe_protection_clear(&protection);
+	gbe_fields_free(&gbe_protection_items, protection);
 }
 END_TEST
 
 static void
 judge(GPtrArray *notices, bool member, const char *covered)
 {
-	GbeProtection protection;
+	GbeProtection *protection = gbe_protection_judge(notices, member);
 
-	gbe_protection_judge(notices, member, &protection);
-	ck_assert_int_eq(protection.state, GBE_NOT_PROTECTED);
+	ck_assert_int_eq(protection->state, GBE_NOT_PROTECTED);
 	if (covered == NULL)
-		ck_assert_ptr_null(protection.covered);
+		ck_assert_ptr_null(protection->covered);
 	else
-		ck_assert_msg(strstr(protection.covered, covered) != NULL, "%s",
-			      protection.covered);
-	gbe_protection_clear(&protection);
+		ck_assert_msg(strstr(protection->covered, covered) != NULL, "%s",
+			      protection->covered);
+	gbe_fields_free(&gbe_protection_items, protection);
 }
 
 START_TEST(member)
@@ -213,9 +213,9 @@ END_TEST
 
 START_TEST(words)
 {
-	ck_assert_str_eq(gbe_protection_to_string(GBE_PROTECTED), "protected");
-	ck_assert_str_eq(gbe_protection_to_string(GBE_NOT_PROTECTED), "not-protected");
-	ck_assert_str_eq(gbe_protection_to_string(GBE_NEEDS_YOU), "needs-you");
+	ck_assert_str_eq(gbe_words_get(&gbe_protection_words, GBE_PROTECTED), "protected");
+	ck_assert_str_eq(gbe_words_get(&gbe_protection_words, GBE_NOT_PROTECTED), "not-protected");
+	ck_assert_str_eq(gbe_words_get(&gbe_protection_words, GBE_NEEDS_YOU), "needs-you");
 	ck_assert_str_eq(gbe_level_to_string(GBE_LEVEL_OK), "ok");
 	ck_assert_str_eq(gbe_level_to_string(GBE_LEVEL_NOTE), "note");
 	ck_assert_str_eq(gbe_level_to_string(GBE_LEVEL_UNKNOWN), "unknown");

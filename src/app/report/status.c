@@ -230,16 +230,6 @@ static const GbeField greenboot_fields[] = {
     {0},
 };
 
-static const GbeField protection_fields[] = {
-    GBE_FIELD(GbeStatusProtection, state, "state", TEXT),
-    GBE_FIELD(GbeStatusProtection, reason, "reason", TEXT),
-    GBE_FIELD(GbeStatusProtection, hint, "hint", TEXT),
-    GBE_FIELD(GbeStatusProtection, covered, "covered", TEXT),
-    GBE_FIELD(GbeStatusProtection, certain, "certain", FLAG),
-    {0},
-};
-static const GbeFieldItems protection_items = {protection_fields, sizeof(GbeStatusProtection)};
-
 static const GbeField next_fields[] = {
     GBE_FIELD(GbeStatusNext, deployment, "deployment", TEXT),
     GBE_FIELD(GbeStatusNext, rule, "rule", TEXT),
@@ -272,7 +262,7 @@ static const GbeField status_fields[] = {
     GBE_FIELD_BY(GbeStatus, rehearsal, "rehearsal", MAYBE, &gbe_rehearsal_items, 0),
     GBE_FIELD_BY(GbeStatus, greenboot, "greenboot", PART, greenboot_fields, 0),
     GBE_FIELD(GbeStatus, warnings, "warnings", TEXTS),
-    GBE_FIELD_BY(GbeStatus, protection, "protection", MAYBE, &protection_items, 0),
+    GBE_FIELD_BY(GbeStatus, protection, "protection", MAYBE, &gbe_protection_items, 0),
     GBE_FIELD_BY(GbeStatus, next, "next", PART, next_fields, 0),
     {0},
 };
@@ -395,28 +385,13 @@ decide_next(GbeObserved *observed, const char *off, GbeStatusNext *next)
 		next->age = facts->now - source->created;
 }
 
-/* Takes the texts of @protection. */
-static void
-set_protection(GbeStatus *status, GbeProtection *protection)
-{
-	if (status->protection == NULL)
-		status->protection = gbe_fields_new(&protection_items);
-	else
-		gbe_fields_clear(protection_fields, status->protection);
-	status->protection->state = g_strdup(gbe_protection_to_string(protection->state));
-	status->protection->reason = g_steal_pointer(&protection->reason);
-	status->protection->hint = g_steal_pointer(&protection->hint);
-	status->protection->covered = g_strdup(protection->covered);
-	status->protection->certain = protection->certain;
-}
-
 GbeStatus *
 gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object)
 {
 	static const char *const needed[] = {"next", "owner", "data", "greenboot"};
 	g_autoptr(GPtrArray) notices = NULL;
 	const GbeNotice *off;
-	GbeProtection protection;
+	GbeProtection *protection;
 	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
 	GbeStatus *status;
 
@@ -437,10 +412,15 @@ gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object)
 	if (status->protection == NULL)
 		gbe_notice_add(notices, GBE_NOTICE_WARNING, NULL,
 			       "only root can tell: sudo greenboot-etcd status");
-	gbe_protection_judge(notices, false, &protection);
-	if (protection.state != GBE_PROTECTED)
-		set_protection(status, &protection);
-	gbe_protection_clear(&protection);
+	protection = gbe_protection_judge(notices, false);
+	/* What root has found counts while nothing is seen here. */
+	if (protection->state != GBE_PROTECTED) {
+		GbeProtection *before = status->protection;
+
+		status->protection = protection;
+		protection = before;
+	}
+	gbe_fields_free(&gbe_protection_items, protection);
 	return status;
 }
 
@@ -451,7 +431,6 @@ judge_protection(GbeStatus *status, GbeObserved *observed, GPtrArray *notices)
 	const GbeNotice *off = gbe_protection_off(notices);
 	GbeStatusNext *next = &status->next;
 	bool member = observed->facts->member && observed->facts->config->cluster.rejoin;
-	GbeProtection protection;
 
 	decide_next(observed, off != NULL ? off->text : NULL, next);
 	if (g_strcmp0(next->action, "hold") == 0)
@@ -463,8 +442,7 @@ judge_protection(GbeStatus *status, GbeObserved *observed, GPtrArray *notices)
 		gbe_notice_add(notices, GBE_NOTICE_NEXT_START, NEXT_HINT,
 			       "the next start puts backup %s in the data's place",
 			       next->backup != NULL ? next->backup : "?");
-	gbe_protection_judge(notices, member, &protection);
-	set_protection(status, &protection);
+	status->protection = gbe_protection_judge(notices, member);
 }
 
 static GbeStatusGood *
@@ -559,20 +537,26 @@ add_line(GString *motd, const char *before, const char *text)
 	g_string_append_printf(motd, "greenboot-etcd: %s%s\n", before, line);
 }
 
-/* The problems that the last preflight stored. */
-static void
-add_preflight(GString *motd, const GbeApp *app)
+JsonObject *
+gbe_status_read_file(GbeApp *app, const char *path)
 {
-	g_autoptr(JsonObject) object = NULL;
 	g_autofree char *bytes = NULL;
-	JsonArray *problems;
+	JsonObject *object = NULL;
 	gsize size = 0;
 
-	if (!gbe_read_in_root(app->root_fd, GBE_PREFLIGHT_FILE, GBE_JSON_MAX_SIZE, &bytes, &size,
-			      NULL) ||
-	    !gbe_json_parse_object(bytes, size, GBE_PREFLIGHT_FILE, &object, NULL))
-		return;
-	problems = gbe_json_array(object, "problems");
+	if (gbe_read_in_root(app->root_fd, path, GBE_JSON_MAX_SIZE, &bytes, &size, NULL) &&
+	    gbe_json_parse_object(bytes, size, path, &object, NULL))
+		return object;
+	return NULL;
+}
+
+/* The problems that the last preflight stored. */
+static void
+add_preflight(GString *motd, GbeApp *app)
+{
+	g_autoptr(JsonObject) object = gbe_status_read_file(app, GBE_PREFLIGHT_FILE);
+	JsonArray *problems = object != NULL ? gbe_json_array(object, "problems") : NULL;
+
 	for (guint i = 0; problems != NULL && i < json_array_get_length(problems); i++) {
 		JsonNode *node = json_array_get_element(problems, i);
 

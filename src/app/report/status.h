@@ -40,12 +40,6 @@ typedef struct {
 	gint64 revision;
 } GbeStatusGood;
 
-/* As GbeProtection (core/decide/protection.h). */
-typedef struct {
-	char *state, *reason, *hint, *covered;
-	bool certain;
-} GbeStatusProtection;
-
 /* The effect of the next boot on the data. */
 typedef struct {
 	char *deployment, *rule, *action, *backup, *reason;
@@ -72,8 +66,8 @@ typedef struct {
 	GbeOffsiteStatus *offsite;
 	GbeRehearsal *rehearsal;
 	GbeStatusGreenboot greenboot;
-	GPtrArray *warnings; /* of char * */
-	GbeStatusProtection *protection;
+	GPtrArray *warnings;	   /* of char * */
+	GbeProtection *protection; /* NULL: a file of an older version */
 	GbeStatusNext next;
 } GbeStatus;
 
@@ -136,6 +130,8 @@ void gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *l
  * may leave any state, but /run does not survive it. */
 bool gbe_status_write_file(GbeApp *app, const char *path, const char *text,
 			   GError **error) GBE_CHECKED;
+/* A JSON file below /run; NULL: it is missing, or not a JSON object. */
+JsonObject *gbe_status_read_file(GbeApp *app, const char *path);
 /* Takes the lock for gbe_status_write(). @observed is filled again for that: pointers borrowed from it before are
  * invalid. */
 void gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation);

@@ -65,15 +65,21 @@ static const struct {
     [GBE_NOTICE_PREFLIGHT] = {NULL, GBE_LEVEL_OK, P, GBE_PROTECTED, false},
 };
 
-const char *
-gbe_protection_to_string(GbeProtectionState state)
-{
-	static const char *const words[] = {[GBE_PROTECTED] = "protected",
-					    [GBE_NOT_PROTECTED] = "not-protected",
-					    [GBE_NEEDS_YOU] = "needs-you"};
+static const char *const states[] = {[GBE_PROTECTED] = "protected",
+				     [GBE_NOT_PROTECTED] = "not-protected",
+				     [GBE_NEEDS_YOU] = "needs-you"};
+const GbeWords gbe_protection_words = {states, G_N_ELEMENTS(states), GBE_NOT_PROTECTED,
+				       GBE_NOT_PROTECTED};
 
-	return words[state];
-}
+static const GbeField protection_fields[] = {
+    GBE_FIELD_OF(GbeProtection, state, "state", WORD, &gbe_protection_words, 0),
+    GBE_FIELD(GbeProtection, reason, "reason", TEXT),
+    GBE_FIELD(GbeProtection, hint, "hint", TEXT),
+    GBE_FIELD(GbeProtection, covered, "covered", TEXT),
+    GBE_FIELD(GbeProtection, certain, "certain", FLAG),
+    {0},
+};
+const GbeFieldItems gbe_protection_items = {protection_fields, sizeof(GbeProtection)};
 
 const char *
 gbe_level_to_string(GbeLevel level)
@@ -239,33 +245,28 @@ gbe_protection_off(const GPtrArray *notices)
 	return most_urgent(notices, GBE_NOTICE_OFF, GBE_NOTICE_ORDER);
 }
 
-void
-gbe_protection_judge(const GPtrArray *notices, bool member, GbeProtection *to)
+GbeProtection *
+gbe_protection_judge(const GPtrArray *notices, bool member)
 {
 	const GbeNotice *first = most_urgent(notices, GBE_NOTICE_HELD, GBE_NOTICE_WARNING);
+	GbeProtection *to = gbe_fields_new(&gbe_protection_items);
 
-	*to = (GbeProtection){.state = GBE_PROTECTED, .certain = true};
+	to->state = first != NULL ? kinds[first->kind].state : GBE_PROTECTED;
+	to->certain = first == NULL || first->kind < GBE_NOTICE_UNTOLD;
 	if (first == NULL)
-		return;
-	to->state = kinds[first->kind].state;
-	to->certain = first->kind < GBE_NOTICE_UNTOLD;
+		return to;
 	to->reason = g_strdup(first->text);
 	if (to->state == GBE_NOT_PROTECTED)
 		to->hint =
 		    g_strdup(first->hint != NULL ? first->hint : "`greenboot-etcd preflight`");
+	else if (first->hint != NULL)
+		to->hint = g_strconcat(first->hint, ": ", first->text, NULL);
 	else
-		to->hint = g_strconcat(first->hint != NULL ? first->hint : first->text,
-				       first->hint != NULL ? ": " : NULL, first->text, NULL);
+		to->hint = g_strdup(first->text);
 	/* Without a rollback of the system. Backups need their store. */
 	if (member && kinds[first->kind].covered &&
 	    most_urgent(notices, GBE_NOTICE_STORE_AWAY, GBE_NOTICE_EXCHANGE) == NULL)
-		to->covered = "lost data comes back from the other members, and backups work";
-}
-
-void
-gbe_protection_clear(GbeProtection *protection)
-{
-	g_free(protection->reason);
-	g_free(protection->hint);
-	*protection = (GbeProtection){.certain = true};
+		to->covered =
+		    g_strdup("lost data comes back from the other members, and backups work");
+	return to;
 }

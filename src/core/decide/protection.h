@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/auto.h"
+#include "core/record/fields.h"
 #include "core/tri.h"
 
 typedef enum {
@@ -15,7 +16,7 @@ typedef enum {
 	GBE_NEEDS_YOU,	   /* a person must do something */
 } GbeProtectionState;
 
-const char *gbe_protection_to_string(GbeProtectionState state);
+extern const GbeWords gbe_protection_words; /* protected not-protected needs-you */
 
 typedef enum {
 	GBE_LEVEL_OK,
@@ -120,13 +121,16 @@ void gbe_notices_of_start(const GbeStartFacts *facts, GPtrArray *notices);
 /* NULL: prerun runs before etcd, as far as known. */
 const GbeNotice *gbe_protection_off(const GPtrArray *notices);
 
+/* `protection{}` of status. */
 typedef struct {
 	GbeProtectionState state;
-	bool certain;	     /* false: a fact is unknown, and no known fact is wrong */
 	char *reason, *hint; /* why, and what to do; NULL while protected */
-	const char *covered; /* not protected: the parts that are still protected; NULL. Static. */
+	char *covered;	     /* not protected: the parts that are still protected; NULL */
+	bool certain;	     /* false: a fact is unknown, and no known fact is wrong */
 } GbeProtection;
 
-/* @member: of a cluster with others, which give it lost data again. */
-void gbe_protection_judge(const GPtrArray *notices, bool member, GbeProtection *ret_protection);
-void gbe_protection_clear(GbeProtection *protection);
+extern const GbeFieldItems gbe_protection_items;
+
+/* @member: of a cluster with others, which give it lost data again. The caller frees the result with
+ * gbe_fields_free(). */
+GbeProtection *gbe_protection_judge(const GPtrArray *notices, bool member);
