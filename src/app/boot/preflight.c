@@ -144,8 +144,8 @@ check_microshift(const GbeApp *app, GPtrArray *to)
 	if (exists(app, MARKER))
 		gbe_notice_check(to, "microshift", GBE_LEVEL_NOTE,
 				 "the marker " MARKER
-				 " is there: where the next deployment goes on with another's "
-				 "data, MicroShift restores its own backup; remove the marker");
+				 " is there: if the next deployment keeps another one's data, "
+				 "MicroShift restores its own backup; remove the marker");
 }
 
 static bool

@@ -275,7 +275,7 @@ add_unread(GbeCerts *certs, const char *path, const char *why)
 	g_ptr_array_add(certs->unread, unread);
 }
 
-/* Other files lie beside certificates; of these people expect some. */
+/* Other files lie next to certificates; a file of these names should hold one, or a key. */
 static bool
 should_hold_some(const char *name)
 {
@@ -346,7 +346,7 @@ visit(const char *below, int dir_fd, const char *name, const struct stat *st, gp
 		add_unread(certs, path,
 			   g_str_has_suffix(name, ".key")
 			       ? "holds no private key"
-			       : "holds neither a certificate nor a private key");
+			       : "holds no certificate and no private key");
 	g_clear_pointer(&reader, gbe_pem_close);
 	explicit_bzero(bytes, size);
 	g_free(bytes);

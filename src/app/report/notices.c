@@ -34,10 +34,10 @@ note_system(const GbeObserved *observed, GPtrArray *to)
 	g_autofree char *neighbour = gbe_deployments_neighbour(observed->deployments);
 
 	if (facts->ostree != GBE_YES)
-		gbe_notice_add(
-		    to, GBE_NOTICE_SYSTEM, NULL,
-		    "this is no ostree system, and neither is a composefs-native bootc one: no "
-		    "deployments, so nothing is backed up or restored with them");
+		gbe_notice_add(to, GBE_NOTICE_SYSTEM, NULL,
+			       "this is no ostree system, and composefs-native bootc is not one, "
+			       "either: without deployments, nothing is backed up before an update "
+			       "or restored after one");
 	else if (facts->booted.id == NULL)
 		gbe_notice_add(to, GBE_NOTICE_BOOTED, NULL,
 			       "cannot identify the booted deployment: %s",
@@ -69,8 +69,8 @@ note_system(const GbeObserved *observed, GPtrArray *to)
 		gbe_notice_check(to, "staged", GBE_LEVEL_NOTE, "%s is staged", listed->ref.id);
 		if (listed->has_program == GBE_NO)
 			gbe_notice_add(to, GBE_NOTICE_STAGED, NULL,
-				       "%s does not carry greenboot-etcd: nobody there tells a "
-				       "failed update from a good one",
+				       "%s does not carry greenboot-etcd: a failure of this update "
+				       "would go unnoticed",
 				       listed->ref.id);
 	}
 }
@@ -115,8 +115,8 @@ note_greenboot(const GbeObserved *observed, GPtrArray *to)
 
 	if (greenboot->flavour == GBE_GREENBOOT_NONE && greenboot->enabled == GBE_NO)
 		gbe_notice_add(to, GBE_NOTICE_GREENBOOT, NULL,
-			       "greenboot is not installed: nobody judges boots here, and no "
-			       "failed update is rolled back");
+			       "greenboot is not installed: boots are not judged, and a failed "
+			       "update is not rolled back");
 	else if (greenboot->enabled == GBE_NO)
 		gbe_notice_add(to, GBE_NOTICE_GREENBOOT, NULL,
 			       "greenboot is not enabled (%s): `systemctl enable "
@@ -271,7 +271,7 @@ note_other_data(const GbeApp *app, const GbeHealthLook *look, GPtrArray *to)
 			       app->config->etcd.data_dir);
 	else
 		gbe_notice_add(to, GBE_NOTICE_OTHER_DATA, hint,
-			       "etcd has its log elsewhere, so that a backup has none");
+			       "etcd has its log elsewhere, so a backup would lack it");
 	return true;
 }
 

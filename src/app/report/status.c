@@ -413,7 +413,7 @@ gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object)
 		gbe_notice_add(notices, GBE_NOTICE_WARNING, NULL,
 			       "only root can tell: sudo greenboot-etcd status");
 	protection = gbe_protection_judge(notices, false);
-	/* What root has found counts while nothing is seen here. */
+	/* The finding of root stays while this user sees no problem. */
 	if (protection->state != GBE_PROTECTED) {
 		GbeProtection *before = status->protection;
 

@@ -108,7 +108,7 @@ GPtrArray *gbe_list_collect(const GbeObserved *observed, bool exclusive);
 GPtrArray *gbe_list_read(JsonArray *array);
 JsonArray *gbe_list_to_json(const GPtrArray *list);
 /* Is @name, a damaged entry, one of this program's entries whose manifest cannot be read? A directory without any
- * manifest belongs to somebody else. */
+ * manifest belongs to another program. */
 bool gbe_status_is_damaged(const GbeObserved *observed, const char *name);
 
 /* ---- what the device has to tell people, each fact once (core/decide/protection.h) ---- */
