@@ -86,7 +86,7 @@ int gbe_cli_main(const GbeVerb *verbs, const GbeOptionalVerb *optional, int argc
 void gbe_cli_say(const char *message);
 
 /* The JSON of config, health and preflight, for other verbs that include it. @look: the last one's result. @findings: of
- * GbePreflightFinding. The caller frees it. */
+ * GbeNotice. The caller frees it. */
 JsonObject *gbe_cli_config_json(const GbeConfig *config);
 JsonObject *gbe_cli_health_json(const GbeHealthLook *look);
 JsonObject *gbe_cli_preflight_json(const GPtrArray *findings);

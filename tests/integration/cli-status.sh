@@ -105,7 +105,7 @@ answers() {
 	start_etcd
 	cp "$store/two/manifest.json" "$GBE_MEM/manifest"
 	echo "{" >"$store/two/manifest.json"
-	says needs-you "Needs you: *manifest of backup two*delete --force two*"
+	says needs-you "Needs you: *delete --force two*manifest of backup two*"
 	cp "$GBE_MEM/manifest" "$store/two/manifest.json"
 	says protected Protected
 	gbe mark bad one

@@ -278,7 +278,7 @@ elsewhere() {
 	ready 5
 	assert_match "preflight" "$OUT" "*note *data *no etcd data in /var/lib/etcd*bad *etcd *the etcd that answers does not have /var/lib/etcd open*data-dir=*"
 	assert_exit 6 gbe status --check
-	says "Not protected: the etcd that answers does not have the data open*To do: set data-dir=*"
+	says "Not protected: the etcd that answers does not have /var/lib/etcd open*To do: set data-dir=*"
 }
 
 suite_begin "$@"

@@ -435,6 +435,17 @@ gbe_observed_no_store(const GbeObserved *observed, GError **error)
 	    observed->store->path);
 }
 
+bool
+gbe_observed_is_readable(const GbeObserved *observed, GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+
+	return facts->data != GBE_UNKNOWN ||
+	       gbe_throw(error, GBE_ERROR_CANNOT_TELL, "the data in %s cannot be read: %s",
+			 observed->data->path,
+			 facts->data_why != NULL ? facts->data_why : "unknown");
+}
+
 /* Observes what this program itself can change: the data, the store, the state. */
 static bool
 observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, GError **error)

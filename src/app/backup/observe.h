@@ -57,6 +57,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeObserved, gbe_observed_free)
 /* The error of an operation for which the store is missing: GBE_ERROR_REFUSED, with the reason. Always returns false. */
 bool gbe_observed_no_store(const GbeObserved *observed, GError **error);
 
+/* False, and GBE_ERROR_CANNOT_TELL: the data cannot be read, with the reason. */
+bool gbe_observed_is_readable(const GbeObserved *observed, GError **error) GBE_CHECKED;
+
 /* Looks once into etcd's files, when nobody has them open, for the facts sound, damage, voters, ids and versions
  * of the data itself. It reads the whole log, so only a caller that needs these facts calls it. */
 void gbe_observe_inside(GbeObserved *observed);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "app/report/preflight-checks.h"
+#include "app/report/status.h"
 
 /*
  * prerun: finishes or undoes interrupted operations, decides (core/decide/decide.h), backs up, restores, and records
@@ -48,14 +48,14 @@ int gbe_used_run(GbeApp *app);
 /*
  * preflight: would the next upgrade go well? Checks in advance everything that the first start after it needs: the
  * configuration, the data, the store, room and method for the pre-upgrade backup, etcd, greenboot. This is the
- * program; its checks are in app/report/preflight-checks.h. Changes only what the MOTD shows.
+ * program; status shares most of its checks (app/report/notices.c). Changes only what the MOTD shows.
  */
 
-/* Array of GbePreflightFinding. Never fails: a check that could not look is a finding. Loads the configuration.
+/* Array of GbeNotice. Never fails: a check that could not look is a notice. Loads the configuration.
  * @look: at etcd just now; NULL: the result of the run's own check is used. */
 GPtrArray *gbe_preflight_check(GbeApp *app, const GbeHealthLook *look);
 /* 0, 5 or 7. */
-int gbe_preflight_status(const GPtrArray *findings);
+int gbe_preflight_status(const GPtrArray *notices);
 /* The program: 0, 5 or 7. Tells the journal, and stores the problems for the MOTD. */
 int gbe_preflight_run(GbeApp *app);
 

@@ -6,7 +6,6 @@
 
 #include <glib/gstdio.h>
 
-#include "app/report/prerun-unit.h"
 #include "app/state/configuration.h"
 #include "core/units/dropin.h"
 #include "fs/open.h"

@@ -36,10 +36,8 @@ check_facts(const GbeSession *session, const GbeByHandBackup *options, GError **
 
 	if (facts->linked)
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "%s", facts->data_why);
-	if (facts->data == GBE_UNKNOWN)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "the data in %s cannot be read: %s",
-				 observed->data->path,
-				 facts->data_why != NULL ? facts->data_why : "unknown");
+	if (!gbe_observed_is_readable(observed, error))
+		return false;
 	if (facts->data == GBE_NO)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 				 "no etcd data in %s: there is nothing to back up ([etcd] data-dir "

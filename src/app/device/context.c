@@ -271,3 +271,16 @@ gbe_booted_from_cmdline(GbeApp *app, GbeDeployment *ret_booted, GError **error)
 	ret_booted->handle = gbe_tree_identity(deployment_fd);
 	return true;
 }
+
+GbeUnitFile
+gbe_prerun_unit(const GbeApp *app)
+{
+	const GPtrArray *masked = app->cmdline.masked;
+
+	/* systemd makes the links for the command line's words while the generators run. */
+	for (guint i = 0; masked != NULL && i < masked->len; i++)
+		if (g_str_equal(masked->pdata[i], GBE_PRERUN_UNIT) ||
+		    g_str_equal(masked->pdata[i], "greenboot-etcd-prerun"))
+			return GBE_UNIT_MASKED;
+	return gbe_unit_file(app->root_fd, GBE_PRERUN_UNIT);
+}

@@ -13,7 +13,9 @@
 #include "core/json/parse.h"
 #include "fs/lock.h"
 #include "sys/deployment/booted.h"
+#include "sys/enabled.h"
 
+#define GBE_PRERUN_UNIT "greenboot-etcd-prerun.service"
 #define GBE_STATE_DIR "/var/lib/greenboot-etcd"
 /* The variables of a member of a cluster (core/units/cluster-env.h), which etcd's unit reads. */
 #define GBE_CLUSTER_ENV GBE_STATE_DIR "/cluster.env"
@@ -111,3 +113,6 @@ bool gbe_app_progress(guint64 bytes, gpointer data);
  * work where libostree does not. Follows ostree= of the kernel command line. After a soft reboot, ostree= still names
  * the deployment before it; the caller has to know that. GBE_ERROR_CANNOT_TELL without ostree=. */
 bool gbe_booted_from_cmdline(GbeApp *app, GbeDeployment *ret_booted, GError **error) GBE_CHECKED;
+/* The state of prerun's unit, as systemd will see it. MASKED: by a file, for this boot (`systemctl mask --runtime`), or
+ * by the kernel command line. */
+GbeUnitFile gbe_prerun_unit(const GbeApp *app);

@@ -12,18 +12,6 @@
 /* Limit of CAs of one name that are tried: each costs a signature check. */
 #define CAS_MAX 8
 
-/* NULL: the endpoint does not use TLS. */
-static char *
-host_of(const char *endpoint)
-{
-	g_autoptr(GUri) uri = g_uri_parse(endpoint != NULL ? endpoint : "",
-					  G_URI_FLAGS_NON_DNS | G_URI_FLAGS_PARSE_RELAXED, NULL);
-
-	if (uri == NULL || g_strcmp0(g_uri_get_scheme(uri), "https") != 0)
-		return NULL;
-	return g_strdup(g_uri_get_host(uri));
-}
-
 /* Takes @problem. */
 static void
 blame(GbeCert *cert, char *problem)
@@ -83,18 +71,6 @@ judge_dates(GbeCert *cert, guint64 warn, gint64 now)
 	else if (cert->soon)
 		blame(cert, g_strdup_printf("expires in %" G_GINT64_FORMAT " days",
 					    cert->seconds_left / 86400));
-}
-
-static void
-judge_certificate(GbeCert *cert, GHashTable *by_subject, GHashTable *keys, const char *host)
-{
-	const char *public_key = cert->pem->public_key;
-
-	if (public_key != NULL)
-		cert->key = g_hash_table_lookup(keys, public_key);
-	judge_chain(cert, by_subject);
-	if (host != NULL && !cert->pem->ca && cert->pem->server)
-		cert->endpoint = gbe_tri(gbe_pem_is_for(cert->pem, host));
 }
 
 /* "server.key" and "server.crt", "server-key.pem" and "server.pem": a pair by their names. */
@@ -164,7 +140,11 @@ add_to_index(GbeCert *cert, Index *index)
 static void
 judge_all(GbeCerts *certs, const GbeConfig *config, gint64 now)
 {
-	g_autofree char *host = host_of(config->etcd.endpoint);
+	const char *endpoint = config->etcd.endpoint != NULL ? config->etcd.endpoint : "";
+	g_autoptr(GUri) uri =
+	    g_uri_parse(endpoint, G_URI_FLAGS_NON_DNS | G_URI_FLAGS_PARSE_RELAXED, NULL);
+	bool tls = uri != NULL && g_strcmp0(g_uri_get_scheme(uri), "https") == 0;
+	const char *host = tls ? g_uri_get_host(uri) : NULL;
 	Index index = {
 	    g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_ptr_array_unref),
 	    g_hash_table_new(g_str_hash, g_str_equal), g_hash_table_new(g_str_hash, g_str_equal),
@@ -181,7 +161,11 @@ judge_all(GbeCerts *certs, const GbeConfig *config, gint64 now)
 			blame(cert, g_strdup("can be written by everybody"));
 		if (cert->pem->kind == GBE_PEM_CERTIFICATE) {
 			judge_dates(cert, config->health.cert_warn, now);
-			judge_certificate(cert, index.by_subject, index.keys, host);
+			if (cert->pem->public_key != NULL)
+				cert->key = g_hash_table_lookup(index.keys, cert->pem->public_key);
+			judge_chain(cert, index.by_subject);
+			if (host != NULL && !cert->pem->ca && cert->pem->server)
+				cert->endpoint = gbe_tri(gbe_pem_is_for(cert->pem, host));
 		} else if (cert->pem->kind == GBE_PEM_KEY) {
 			judge_key(cert, index.by_key, index.by_path);
 		}
@@ -291,7 +275,7 @@ add_unread(GbeCerts *certs, const char *path, const char *why)
 	g_ptr_array_add(certs->unread, unread);
 }
 
-/* Other files lie beside certificates; of these people expect some. */
+/* Other files lie next to certificates; a file of these names should hold one, or a key. */
 static bool
 should_hold_some(const char *name)
 {
@@ -333,23 +317,6 @@ add_found(GbeCerts *certs, const char *path, const struct stat *st, GbePemReader
 	return position;
 }
 
-static void
-look_at_file(GbeCerts *certs, const char *path, const char *name, const struct stat *st,
-	     const char *bytes, gsize size)
-{
-	g_autoptr(GbePemReader) reader = NULL;
-	g_autoptr(GError) local = NULL;
-
-	if (!gbe_pem_open(bytes, size, &reader, &local))
-		add_unread(certs, path, local->message);
-	else if (add_found(certs, path, st, reader) > 0 || !should_hold_some(name))
-		return;
-	else if (g_str_has_suffix(name, ".key"))
-		add_unread(certs, path, "holds no private key");
-	else
-		add_unread(certs, path, "holds neither a certificate nor a private key");
-}
-
 static bool
 visit(const char *below, int dir_fd, const char *name, const struct stat *st, gpointer data,
       GError **error)
@@ -357,6 +324,7 @@ visit(const char *below, int dir_fd, const char *name, const struct stat *st, gp
 	Walk *walk = data;
 	GbeCerts *certs = walk->certs;
 	g_autofree char *path = g_strconcat(walk->directory, "/", below, NULL);
+	g_autoptr(GbePemReader) reader = NULL;
 	g_autoptr(GError) local = NULL;
 	char *bytes = NULL;
 	gsize size = 0;
@@ -372,23 +340,17 @@ visit(const char *below, int dir_fd, const char *name, const struct stat *st, gp
 			add_unread(certs, path, local->message);
 		return true;
 	}
-	look_at_file(certs, path, name, st, bytes, size);
+	if (!gbe_pem_open(bytes, size, &reader, &local))
+		add_unread(certs, path, local->message);
+	else if (add_found(certs, path, st, reader) == 0 && should_hold_some(name))
+		add_unread(certs, path,
+			   g_str_has_suffix(name, ".key")
+			       ? "holds no private key"
+			       : "holds no certificate and no private key");
+	g_clear_pointer(&reader, gbe_pem_close);
 	explicit_bzero(bytes, size);
 	g_free(bytes);
 	return true;
-}
-
-static void
-look_below(GbeApp *app, const char *directory, GbeCerts *certs)
-{
-	Walk walk = {certs, directory};
-	gbe_autofd int dir_fd = -1;
-	g_autoptr(GError) local = NULL;
-
-	if ((!gbe_open_in_root(app->root_fd, directory, O_RDONLY | O_DIRECTORY, &dir_fd, &local) ||
-	     !gbe_tree_walk(dir_fd, NULL, NULL, visit, &walk, &local)) &&
-	    !certs->truncated)
-		add_unread(certs, directory, local->message);
 }
 
 bool
@@ -402,8 +364,17 @@ gbe_certs_look(GbeApp *app, GbeCerts **ret_certs, GError **error)
 	if (!gbe_certs_directories(app->config->certs.directories, &directories, error))
 		return false;
 	certs->directories = g_strv_length(directories);
-	for (guint i = 0; directories[i] != NULL; i++)
-		look_below(app, directories[i], certs);
+	for (guint i = 0; directories[i] != NULL; i++) {
+		Walk walk = {certs, directories[i]};
+		gbe_autofd int dir_fd = -1;
+		g_autoptr(GError) local = NULL;
+
+		if ((!gbe_open_in_root(app->root_fd, directories[i], O_RDONLY | O_DIRECTORY,
+				       &dir_fd, &local) ||
+		     !gbe_tree_walk(dir_fd, NULL, NULL, visit, &walk, &local)) &&
+		    !certs->truncated)
+			add_unread(certs, directories[i], local->message);
+	}
 	judge_all(certs, app->config, g_get_real_time() / G_USEC_PER_SEC);
 	*ret_certs = g_steal_pointer(&certs);
 	return true;

@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/health/look.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
-#include "app/health/place.h"
+#include "app/backups/data.h"
 #include "app/health/verdict.h"
+#include "app/state/state.h"
 #include "core/decide/situation.h"
+#include "core/json/parse.h"
 #include "etcd/api/client.h"
+#include "etcd/directory/member.h"
+#include "etcd/layout.h"
 #include "etcd/tls/pem.h"
+#include "fs/list.h"
+#include "fs/probe.h"
+#include "sys/systemd/units.h"
+
+/* The name of etcd's new database while etcd writes it (etcd.md, section 10); one left by a crash is older. */
+#define DEFRAG_PREFIX "db.tmp."
+#define DEFRAG_SECONDS 15
 
 GbeHealthLook *
 gbe_health_look_new(GbeApp *app)
@@ -85,6 +99,110 @@ gbe_health_look_expect_own(GbeHealthLook *look)
 	gbe_health_look_expect(look, facts);
 }
 
+static GbeServiceState
+service_state(const GbeUnitState *state)
+{
+	const char *active = state->active_state;
+	bool restarted = state->restart != NULL && !g_str_equal(state->restart, "no");
+
+	if (g_strcmp0(state->load_state, "not-found") == 0)
+		return GBE_SERVICE_NOT_FOUND;
+	if (g_strcmp0(state->load_state, "masked") == 0)
+		return GBE_SERVICE_MASKED;
+	if (g_strcmp0(active, "active") == 0 || g_strcmp0(active, "reloading") == 0)
+		return GBE_SERVICE_RUNNING;
+	if (g_strcmp0(active, "activating") == 0)
+		return GBE_SERVICE_ACTIVATING;
+	/* systemd restarts such a service on failure; if it is failed nevertheless, systemd gave up. The result is then
+	 * that of its last attempt, or "start-limit-hit". */
+	if (g_strcmp0(active, "failed") == 0)
+		return restarted || g_strcmp0(state->result, "start-limit-hit") == 0
+			   ? GBE_SERVICE_START_LIMIT
+			   : GBE_SERVICE_FAILED;
+	if (g_strcmp0(active, "inactive") == 0 &&
+	    g_strcmp0(state->unit_file_state, "disabled") == 0)
+		return GBE_SERVICE_NOT_ENABLED;
+	return GBE_SERVICE_INACTIVE;
+}
+
+static void
+look_at_service(GbeApp *app, GbeHealthFacts *facts)
+{
+	const char *unit = app->config->etcd.service;
+	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
+	GbeUnitState state = {NULL};
+
+	facts->held = done != NULL && gbe_json_bool(done, "held", false);
+	g_free(facts->held_why);
+	facts->held_why = facts->held ? g_strdup(gbe_json_string(done, "reason", NULL)) : NULL;
+	facts->service = GBE_SERVICE_UNKNOWN;
+	if (app->below_root || unit == NULL || !gbe_unit_query(unit, &state, NULL))
+		return;
+	facts->service = service_state(&state);
+	/* A person has masked prerun, as its message advises, and started etcd. */
+	if (facts->service == GBE_SERVICE_RUNNING) {
+		facts->held = false;
+		g_clear_pointer(&facts->held_why, g_free);
+	}
+	facts->notifies = state.type != NULL && g_str_has_prefix(state.type, "notify");
+	gbe_unit_state_clear(&state);
+}
+
+static bool
+is_defragmenting(const GbeData *data, gint64 now)
+{
+	gbe_autofd int fd = -1;
+	g_auto(GbeList) list = {NULL};
+	const char *name;
+
+	if (data->member_path == NULL ||
+	    !gbe_layout_open(data->fd, data->member_path, "member/snap", &fd, NULL))
+		return false;
+	list = gbe_list_open_at(fd, "member/snap");
+	while ((name = gbe_list_next(&list)) != NULL) {
+		struct stat st;
+
+		if (g_str_has_prefix(name, DEFRAG_PREFIX) &&
+		    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    now >= (gint64)st.st_mtime && now - (gint64)st.st_mtime <= DEFRAG_SECONDS)
+			return true;
+	}
+	return false;
+}
+
+/* A caller that may not look into the data gets the rest. */
+static void
+look_at_data(GbeApp *app, GbeHealthFacts *facts)
+{
+	g_autoptr(GbeData) data = NULL;
+	struct statvfs vfs;
+
+	facts->read_only = GBE_UNKNOWN;
+	facts->size = facts->free = facts->inodes = facts->inodes_free = -1;
+	if (!gbe_data_open(app, &data, NULL) || data->fd < 0 || fstatvfs(data->fd, &vfs) < 0)
+		return;
+	facts->read_only = gbe_tri(gbe_filesystem_read_only_for_all(data->fd));
+	facts->size = (gint64)(vfs.f_blocks * vfs.f_frsize);
+	facts->free = (gint64)(vfs.f_bavail * vfs.f_frsize);
+	facts->inodes = (gint64)vfs.f_files;
+	facts->inodes_free = (gint64)vfs.f_ffree;
+	facts->defragmenting = is_defragmenting(data, facts->now);
+}
+
+/* Called after etcd was asked. An empty data directory counts as not open. */
+static void
+look_at_open(GbeApp *app, GbeHealthFacts *facts)
+{
+	g_autoptr(GbeData) data = NULL;
+
+	if (facts->status.reach != GBE_REACH_ANSWERED || !gbe_data_open(app, &data, NULL))
+		return;
+	facts->opens_db = facts->opens_log = GBE_NO;
+	if (data->fd >= 0 && data->member_path != NULL)
+		gbe_opened(data->fd, data->member_path, data->wal_fd, &facts->opens_db,
+			   &facts->opens_log);
+}
+
 void
 gbe_health_look_now(GbeHealthLook *look, guint timeout_ms)
 {
@@ -94,14 +212,14 @@ gbe_health_look_now(GbeHealthLook *look, guint timeout_ms)
 
 	gbe_health_facts_reset(facts);
 	facts->now = g_get_real_time() / G_USEC_PER_SEC;
-	gbe_health_place_service(look->app, facts);
-	gbe_health_place_data(look->app, facts);
+	look_at_service(look->app, facts);
+	look_at_data(look->app, facts);
 	if (g_ascii_strncasecmp(endpoint->endpoint != NULL ? endpoint->endpoint : "", "https://",
 				strlen("https://")) == 0)
 		gbe_certificates_look(endpoint->cacert, endpoint->cert, endpoint->key, facts->tls);
 	if (gbe_health_needs_asking(facts))
 		gbe_health_inquire(endpoint, deadline, &look->client, facts);
-	gbe_health_place_open(look->app, facts);
+	look_at_open(look->app, facts);
 	gbe_health_report_free(look->report);
 	look->report = gbe_health_judge(facts);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Looks at etcd's health: the service, the disk, the certificates, and etcd itself. Changes nothing and never fails:
- * a fact that cannot be told is unknown.
+ * a fact that could not be determined is unknown.
  */
 #pragma once
 

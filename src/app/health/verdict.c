@@ -17,18 +17,6 @@
 
 #define HEALTHY "healthy, "
 
-static GbeTri
-has_data(const GbeData *data)
-{
-	bool has = false;
-
-	if (data->fd < 0 || data->member_path == NULL)
-		return GBE_NO;
-	if (!gbe_member_has_data(data->fd, data->member_path, &has, NULL))
-		return GBE_UNKNOWN;
-	return gbe_tri(has);
-}
-
 /* Fills in what the ledger says of the present data. */
 static bool
 identify(GbeApp *app, GbeData **ret_data, GbeFacts **ret_facts, GError **error)
@@ -36,12 +24,18 @@ identify(GbeApp *app, GbeData **ret_data, GbeFacts **ret_facts, GError **error)
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GError) local = NULL;
+	bool has = false;
 
 	if (!gbe_run_read(app->root_fd, !app->below_root, &facts->run, &local))
 		facts->run_why = g_strdup(local->message);
 	if (!gbe_data_open(app, &data, error))
 		return false;
-	facts->data = has_data(data);
+	if (data->fd < 0 || data->member_path == NULL)
+		facts->data = GBE_NO;
+	else if (gbe_member_has_data(data->fd, data->member_path, &has, NULL))
+		facts->data = gbe_tri(has);
+	else
+		facts->data = GBE_UNKNOWN;
 	gbe_data_observe_identity(data, facts);
 	gbe_state_observe(app, facts);
 	gbe_identify(facts);
@@ -140,32 +134,25 @@ gbe_verdict_configure(GbeApp *app, GbeDeployment *ret_booted)
 	return !gbe_config_is_off(app->config);
 }
 
-/* A run has the same deployment from its beginning to its end. */
-static void
-find_booted(const GbeApp *app, GbeFacts *facts)
-{
-	const GbeTakeOver *owner = facts->owner;
-	g_autoptr(GbeDeployments) deployments = NULL;
-
-	if (gbe_facts_taken_in_this_run(facts) && owner->deployment.id != NULL) {
-		gbe_deployment_copy(&facts->booted, &owner->deployment);
-		return;
-	}
-	deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
-	gbe_deployment_copy(&facts->booted, &deployments->booted);
-}
-
 bool
 gbe_verdict_look(GbeApp *app, const GbeDeployment *booted, GbeFacts **ret_facts, GError **error)
 {
 	g_autoptr(GbeData) data = NULL;
+	g_autoptr(GbeDeployments) deployments = NULL;
+	const GbeFacts *facts;
 
 	if (!identify(app, &data, ret_facts, error))
 		return false;
-	if (booted != NULL)
-		gbe_deployment_copy(&(*ret_facts)->booted, booted);
-	else
-		find_booted(app, *ret_facts);
+	facts = *ret_facts;
+	/* A run has the same deployment from its beginning to its end. */
+	if (booted == NULL && gbe_facts_taken_in_this_run(facts) &&
+	    facts->owner->deployment.id != NULL)
+		booted = &facts->owner->deployment;
+	if (booted == NULL) {
+		deployments = gbe_deployments_load(app->root_fd, app->root_path, &app->cmdline);
+		booted = &deployments->booted;
+	}
+	gbe_deployment_copy(&(*ret_facts)->booted, booted);
 	return true;
 }
 

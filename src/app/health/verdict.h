@@ -23,7 +23,7 @@ bool gbe_verdict_record_late(GbeApp *app, const GbeData *data, const GbeFacts *f
 void gbe_verdict_finish_restore(GbeApp *app);
 
 /* Loads the configuration as the programs of the boot read it. False: this program is off ([etcd] service is
- * empty). *ret_booted (to be cleared): the booted deployment; its id is NULL when it cannot be told. */
+ * empty). *ret_booted (to be cleared): the booted deployment; its id is NULL when it is unknown. */
 bool gbe_verdict_configure(GbeApp *app, GbeDeployment *ret_booted);
 /* The facts that a verdict needs: the booted deployment, the run, and what the ledger says of the data. Cheap:
  * looks into neither the store nor etcd's files. @booted NULL: this finds it, and asks ostree only when this

@@ -204,7 +204,7 @@ add_next(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook *look)
 	g_autoptr(GbeObserved) for_status = observe(app, &error);
 	g_autoptr(GbeObserved) for_explain = NULL;
 	g_autoptr(GbeStatus) status =
-	    for_status != NULL ? gbe_status_collect(app, for_status, look) : NULL;
+	    for_status != NULL ? gbe_status_collect(app, for_status, look, NULL) : NULL;
 	GbeExplainOptions options = {.deliberate = GBE_UNKNOWN,
 				     .live = look != NULL ? look->facts : NULL};
 	JsonObject *explained = NULL;

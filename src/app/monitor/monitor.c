@@ -249,23 +249,14 @@ static void
 say_change(GbeApp *app, const GbeHealthReport *report)
 {
 	GbeEventFields fields = {0};
-	g_autoptr(JsonObject) whole = NULL;
-	g_autofree char *bytes = NULL;
-	const char *reason = GBE_STATUS_NOT_ASKED;
-	JsonObject *status = NULL;
-	JsonObject *before = NULL;
-	gsize size;
+	/* The result that the last look has shown. */
+	g_autoptr(JsonObject) whole = gbe_status_read_file(app, GBE_STATUS_FILE);
+	JsonObject *status = whole != NULL ? gbe_json_object(whole, "status") : NULL;
+	JsonObject *before = status != NULL ? gbe_json_object(status, "etcd") : NULL;
+	const char *reason =
+	    before != NULL ? gbe_json_string(before, "reason", NULL) : GBE_STATUS_NOT_ASKED;
 	bool known;
 
-	/* The result that the last look has shown. */
-	if (gbe_read_in_root(app->root_fd, GBE_STATUS_FILE, GBE_JSON_MAX_SIZE, &bytes, &size,
-			     NULL) &&
-	    gbe_json_parse_object(bytes, size, GBE_STATUS_FILE, &whole, NULL))
-		status = gbe_json_object(whole, "status");
-	if (status != NULL)
-		before = gbe_json_object(status, "etcd");
-	if (before != NULL)
-		reason = gbe_json_string(before, "reason", NULL);
 	known = g_strcmp0(reason, GBE_STATUS_NOT_ASKED) != 0;
 	if (report->health == GBE_HEALTH_HEALTHY ? known && !gbe_json_bool(before, "healthy", false)
 						 : g_strcmp0(reason, report->reason) != 0)

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/report/status.h"
 
-#include "app/report/protection.h"
 #include "app/state/state.h"
 #include "base/format.h"
 #include "core/decide/decide.h"
 #include "core/decide/retention.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
+#include "core/shown.h"
 #include "core/space.h"
 #include "fs/copy/extents.h"
+#include "fs/open.h"
 #include "fs/probe.h"
 #include "fs/tree.h"
-#include "sys/enabled.h"
+#include "fs/write.h"
+#include "sys/systemd/events.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
+
+/* How long gbe_status_refresh() waits for the lock. */
+#define REFRESH_WAIT_MS 30000
+
+#define NEXT_HINT "see why (`greenboot-etcd explain`)"
 
 /* ---- list ---- */
 
@@ -56,16 +63,10 @@ static const GbeField unreadable_fields[] = {
     {0},
 };
 
-static void
-free_entry(void *entry)
-{
-	gbe_fields_free(&entry_items, entry);
-}
-
 void
 gbe_list_entry_free(GbeListEntry *entry)
 {
-	free_entry(entry);
+	gbe_fields_free(&entry_items, entry);
 }
 
 GbeListEntry *
@@ -96,31 +97,24 @@ gbe_list_entry_to_json(const GbeListEntry *entry)
 	return gbe_fields_answer(readable ? entry_fields : unreadable_fields, entry);
 }
 
-static gint64
-exclusive_bytes(const GbeObserved *observed, const GbeManifest *m)
-{
-	gbe_autofd int fd = -1;
-	GbeExtents extents = {0};
-
-	if (m->consumed || !gbe_store_open_data(observed->store, m->name, &fd, NULL) ||
-	    !gbe_extents_of_tree(fd, true, &extents, NULL))
-		return -1;
-	return (gint64)extents.exclusive;
-}
-
 GPtrArray *
 gbe_list_collect(const GbeObserved *observed, bool exclusive)
 {
-	GPtrArray *list = g_ptr_array_new_with_free_func(free_entry);
+	GPtrArray *list = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_list_entry_free);
 	g_autoptr(GPtrArray) sorted = g_ptr_array_new();
 
 	g_ptr_array_extend(sorted, observed->facts->backups, NULL, NULL);
 	g_ptr_array_sort(sorted, gbe_manifest_newest_first);
 	for (guint i = 0; i < sorted->len; i++) {
 		const GbeManifest *m = sorted->pdata[i];
-		gint64 bytes = exclusive ? exclusive_bytes(observed, m) : -1;
+		gbe_autofd int fd = -1;
+		GbeExtents extents = {0};
+		bool known = exclusive && !m->consumed &&
+			     gbe_store_open_data(observed->store, m->name, &fd, NULL) &&
+			     gbe_extents_of_tree(fd, true, &extents, NULL);
 
-		g_ptr_array_add(list, gbe_list_entry(observed, m, bytes));
+		g_ptr_array_add(
+		    list, gbe_list_entry(observed, m, known ? (gint64)extents.exclusive : -1));
 	}
 	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++) {
 		const char *name = observed->damaged->pdata[i];
@@ -141,7 +135,8 @@ gbe_list_collect(const GbeObserved *observed, bool exclusive)
 GPtrArray *
 gbe_list_read(JsonArray *array)
 {
-	g_autoptr(GPtrArray) list = g_ptr_array_new_with_free_func(free_entry);
+	g_autoptr(GPtrArray) list =
+	    g_ptr_array_new_with_free_func((GDestroyNotify)gbe_list_entry_free);
 
 	for (guint i = 0; i < json_array_get_length(array); i++) {
 		JsonNode *node = json_array_get_element(array, i);
@@ -235,16 +230,6 @@ static const GbeField greenboot_fields[] = {
     {0},
 };
 
-static const GbeField protection_fields[] = {
-    GBE_FIELD(GbeStatusProtection, state, "state", TEXT),
-    GBE_FIELD(GbeStatusProtection, reason, "reason", TEXT),
-    GBE_FIELD(GbeStatusProtection, hint, "hint", TEXT),
-    GBE_FIELD(GbeStatusProtection, covered, "covered", TEXT),
-    GBE_FIELD(GbeStatusProtection, certain, "certain", FLAG),
-    {0},
-};
-static const GbeFieldItems protection_items = {protection_fields, sizeof(GbeStatusProtection)};
-
 static const GbeField next_fields[] = {
     GBE_FIELD(GbeStatusNext, deployment, "deployment", TEXT),
     GBE_FIELD(GbeStatusNext, rule, "rule", TEXT),
@@ -277,7 +262,7 @@ static const GbeField status_fields[] = {
     GBE_FIELD_BY(GbeStatus, rehearsal, "rehearsal", MAYBE, &gbe_rehearsal_items, 0),
     GBE_FIELD_BY(GbeStatus, greenboot, "greenboot", PART, greenboot_fields, 0),
     GBE_FIELD(GbeStatus, warnings, "warnings", TEXTS),
-    GBE_FIELD_BY(GbeStatus, protection, "protection", MAYBE, &protection_items, 0),
+    GBE_FIELD_BY(GbeStatus, protection, "protection", MAYBE, &gbe_protection_items, 0),
     GBE_FIELD_BY(GbeStatus, next, "next", PART, next_fields, 0),
     {0},
 };
@@ -293,20 +278,6 @@ JsonObject *
 gbe_status_to_json(const GbeStatus *status)
 {
 	return gbe_fields_answer(status_fields, status);
-}
-
-/* Bytes in the data directory, apparent; -1: could not be told. */
-static gint64
-data_size(const GbeObserved *observed)
-{
-	const GbeTreeLimits limits = gbe_tree_look_limits();
-	g_auto(GbeTreeInfo) info = {0};
-
-	if (observed->data == NULL || observed->data->fd < 0)
-		return -1;
-	if (!gbe_tree_scan(observed->data->fd, gbe_data_exclude, &limits, &info, NULL))
-		return -1;
-	return (gint64)info.bytes;
 }
 
 void
@@ -414,272 +385,14 @@ decide_next(GbeObserved *observed, const char *off, GbeStatusNext *next)
 		next->age = facts->now - source->created;
 }
 
-static void warn(GPtrArray *warnings, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static void
-warn(GPtrArray *warnings, const char *format, ...)
-{
-	char *text = GBE_VFORMAT(format);
-
-	g_ptr_array_add(warnings, text);
-}
-
-static void
-warn_intent(GPtrArray *warnings, const GbeFacts *facts)
-{
-	const GbeIntent *intent = facts->intent;
-
-	if (facts->intent_why != NULL)
-		warn(warnings, "the record of an open operation cannot be read: %s",
-		     facts->intent_why);
-	else if (intent != NULL)
-		warn(warnings,
-		     "%s%s was interrupted; the next start of greenboot-etcd-prerun finishes it",
-		     intent->backup != NULL ? "the restore of " : "setting the data aside",
-		     intent->backup != NULL ? intent->backup : "");
-}
-
-static void
-warn_damaged(GPtrArray *warnings, const GbeObserved *observed)
-{
-	for (guint i = 0; observed->damaged != NULL && i < observed->damaged->len; i++) {
-		const char *name = observed->damaged->pdata[i];
-
-		if (gbe_status_is_damaged(observed, name))
-			warn(warnings,
-			     "the manifest of backup %s cannot be read; `greenboot-etcd delete "
-			     "--force %s` removes it",
-			     name, name);
-	}
-}
-
-/* Names the command for a restore that was due and could not be done. */
-static void
-warn_failed_restore(GPtrArray *warnings, const GbeFacts *facts)
-{
-	const GbeLastOperation *last = &facts->last;
-	bool known = g_strcmp0(last->operation, gbe_action_to_string(GBE_ACTION_RESTORE)) == 0 &&
-		     g_strcmp0(last->result, "failed") == 0 && last->backup != NULL;
-
-	if (!facts->owner->failed)
-		return;
-	if (known && gbe_facts_backup(facts, last->backup) != NULL)
-		warn(warnings,
-		     "a restore of backup %s was due and failed, so this system uses the data that "
-		     "was there; `greenboot-etcd restore --stop %s` restores it",
-		     last->backup, last->backup);
-	else
-		warn(warnings,
-		     "a restore was due when this deployment took the data over and could not be "
-		     "done: it goes on with the data that was there; `greenboot-etcd list` shows "
-		     "what can be restored");
-}
-
-/* etcd in a container is updated without a new deployment, so that no start takes a backup before. */
-static void
-warn_updated(GPtrArray *warnings, const GbeFacts *facts)
-{
-	const GbeRunRecord *run = gbe_facts_run(facts, facts->owner->sequence);
-	const GbeManifest *before = NULL;
-	GbeVersion from;
-
-	if (run == NULL || run->updated_from == NULL)
-		return;
-	from = gbe_version_parse(run->updated_from);
-	for (guint i = 0; before == NULL && i < facts->backups->len; i++) {
-		const GbeManifest *backup = facts->backups->pdata[i];
-
-		if (backup->grade != GBE_GRADE_BAD && !backup->consumed &&
-		    gbe_version_above(gbe_version_parse(gbe_manifest_needs(backup)), from) ==
-			GBE_NO)
-			before = backup;
-	}
-	warn(warnings,
-	     "etcd was updated to %s from %s under the same system: etcd %s does not start on the "
-	     "data any more; %s%s",
-	     run->etcd_version, run->updated_from, run->updated_from,
-	     before != NULL ? "a backup that it can read is "
-			    : "there is no backup that it can read",
-	     before != NULL ? before->name : "");
-}
-
-/* The owner may have got the data in a way that a person should know. */
-static void
-warn_owner(GPtrArray *warnings, const GbeFacts *facts)
-{
-	const GbeTakeOver *owner = facts->owner;
-
-	if (owner == NULL)
-		return;
-	warn_failed_restore(warnings, facts);
-	if (owner->late)
-		warn(warnings,
-		     "etcd ran in run %s although greenboot-etcd-prerun took nothing over: nothing "
-		     "was backed up before it (`greenboot-etcd backup` takes one)",
-		     owner->run != NULL ? owner->run : "unknown");
-	warn_updated(warnings, facts);
-	if (gbe_situation_failed_and_stays(facts))
-		warn(warnings,
-		     "this update failed and keeps the data: nothing counts its boots down, and no "
-		     "other system boots next; roll back, or `greenboot-etcd mark good`");
-	if (gbe_situation_began_empty(facts))
-		warn(warnings,
-		     "etcd began with an empty database, although there was data before: "
-		     "`greenboot-etcd list` shows what `greenboot-etcd restore NAME` brings back; "
-		     "`greenboot-etcd mark good` accepts the empty one");
-}
-
-/* Read as text: the initramfs links this file, and has no other use for the record. */
-static void
-warn_update(GPtrArray *warnings, GbeApp *app)
-{
-	g_autoptr(JsonObject) lock = NULL;
-
-	if (app->state_fd < 0 || !gbe_state_read(app, GBE_STATE_UPDATE_LOCK, false, &lock, NULL) ||
-	    lock == NULL || !g_str_equal(gbe_json_string(lock, "state", ""), "failed"))
-		return;
-	warn(warnings,
-	     "an update failed here, and the other members of the cluster do not update: %s "
-	     "(`greenboot-etcd cluster unlock --force` ends that)",
-	     gbe_json_string(lock, "reason", "no reason is recorded"));
-}
-
-/* Names the command that makes room for etcd's next start. */
-static void
-warn_cramped(GPtrArray *warnings, const GbeObserved *observed)
-{
-	bool last = false;
-	const GbeManifest *least = gbe_retention_least(observed->facts, &last);
-	const GbeData *data = observed->data;
-	const GbeStore *store = least != NULL ? gbe_store_at(observed->store, least->name) : NULL;
-	g_autofree char *free_text = NULL, *files = NULL, *command = NULL;
-	guint64 free_bytes = 0, total, inodes = 0;
-	int fd = data->fd >= 0 ? data->fd : data->parent_fd;
-
-	if (observed->facts->cramped != GBE_YES ||
-	    !gbe_filesystem_space(fd, &free_bytes, &total, &inodes, NULL))
-		return;
-	free_text = gbe_size_to_text(free_bytes);
-	files = inodes != G_MAXUINT64 ? g_strdup_printf(" and %" G_GUINT64_FORMAT " files", inodes)
-				      : g_strdup("");
-	if (store != NULL && gbe_same_filesystem(store->fd, fd))
-		command = g_strdup_printf("`greenboot-etcd delete %s%s` makes some",
-					  last ? "--force " : "", least->name);
-	else
-		command = g_strdup("remove other files from its file system");
-	warn(warnings, "etcd may not start again: %s has too little room (%s%s); %s", data->path,
-	     free_text, files, command);
-}
-
-static GPtrArray *
-warnings_of(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
-{
-	g_autofree char *periodic = gbe_periodic_trouble(app, look);
-	g_autofree char *offsite = gbe_offsite_trouble(app);
-	const GbeFacts *facts = observed->facts;
-	GPtrArray *warnings = g_ptr_array_new();
-
-	if (facts->ostree == GBE_YES && facts->booted.id == NULL)
-		warn(warnings, "cannot identify the booted deployment: %s",
-		     facts->booted_why != NULL ? facts->booted_why : "unknown");
-	if (facts->ostree == GBE_YES && facts->listed == NULL)
-		warn(warnings, "ostree's deployments cannot be listed: %s",
-		     observed->deployments->list_why != NULL ? observed->deployments->list_why
-							     : "unknown");
-	if (!gbe_config_is_off(app->config) &&
-	    !gbe_unit_is_known(app->root_fd, app->config->etcd.service))
-		warn(warnings, "there is no %s: is [etcd] service= right?",
-		     app->config->etcd.service);
-	if (facts->run == NULL)
-		warn(warnings, "the run cannot be told: %s",
-		     facts->run_why != NULL ? facts->run_why : "unknown");
-	if (facts->ledger == GBE_UNKNOWN)
-		warn(warnings, "the ledger cannot be read: %s", facts->ledger_why);
-	else if (facts->holes)
-		warn(warnings, "a record of the ledger cannot be read: part of the past is not "
-			       "known (`greenboot-etcd log`)");
-	warn_owner(warnings, facts);
-	warn_cramped(warnings, observed);
-	if (facts->data == GBE_UNKNOWN)
-		warn(warnings, "the data in %s cannot be read: %s", observed->data->path,
-		     facts->data_why != NULL ? facts->data_why : "unknown");
-	warn_update(warnings, app);
-	if (observed->store_why != NULL)
-		warn(warnings, "%s", observed->store_why);
-	else if (facts->store == GBE_NO)
-		warn(warnings,
-		     "the store of backups %s is not there: mount it; nothing is pruned or "
-		     "restored until then",
-		     facts->store_path != NULL ? facts->store_path : "");
-	if (observed->store->fd >= 0 && gbe_filesystem_read_only(observed->store->fd))
-		warn(warnings,
-		     "the store of backups %s is read-only: nothing is backed up or pruned until "
-		     "it is mounted to be written",
-		     observed->store->path);
-	if (facts->unread != NULL)
-		warn(warnings, "nothing is pruned while something cannot be read: %s",
-		     facts->unread);
-	warn_damaged(warnings, observed);
-	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
-		const GbeListed *listed = facts->listed->pdata[i];
-
-		if (listed->staged && listed->locked)
-			warn(warnings,
-			     "the staged deployment %s is locked: a reboot does not take it",
-			     listed->ref.id);
-	}
-	warn_intent(warnings, facts);
-	if (periodic != NULL)
-		warn(warnings, "%s", periodic);
-	if (offsite != NULL)
-		warn(warnings, "%s", offsite);
-	return warnings;
-}
-/* Takes the texts of @protection. */
-static void
-set_protection(GbeStatus *status, GbeProtection *protection)
-{
-	if (status->protection == NULL)
-		status->protection = gbe_fields_new(&protection_items);
-	else
-		gbe_fields_clear(protection_fields, status->protection);
-	status->protection->state = g_strdup(gbe_protection_to_string(protection->state));
-	status->protection->reason = g_steal_pointer(&protection->reason);
-	status->protection->hint = g_steal_pointer(&protection->hint);
-	status->protection->covered = g_strdup(protection->covered);
-	status->protection->certain = protection->certain;
-}
-
-/* Also sets `next{}`: without a prerun that runs, `next{}` claims nothing. */
-static void
-judge_protection(GbeStatus *status, GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
-{
-	g_auto(GbeProtectionView) view = {.texts = NULL};
-	GbeProtection protection = {.state = GBE_PROTECTED};
-	GbeStatusNext *next = &status->next;
-
-	gbe_protection_observe(app, observed, look, &view);
-	if (status->warnings->len > 0)
-		view.facts.warning = status->warnings->pdata[0];
-	(void)gbe_protection_is_off(&view.facts, &protection);
-	decide_next(observed, protection.reason, next);
-	gbe_protection_clear(&protection);
-	view.facts.holds = g_strcmp0(next->action, "hold") == 0;
-	/* A restore that a person asked for needs no attention. */
-	if (g_strcmp0(next->action, "restore") == 0 &&
-	    g_strcmp0(next->rule, gbe_rule_to_string(GBE_RULE_2)) != 0)
-		view.facts.rewinds = next->backup != NULL ? next->backup : "?";
-	gbe_protection_judge(&view.facts, &protection);
-	set_protection(status, &protection);
-}
-
 GbeStatus *
 gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object)
 {
 	static const char *const needed[] = {"next", "owner", "data", "greenboot"};
-	GbeProtection protection = {.state = GBE_PROTECTED};
+	g_autoptr(GPtrArray) notices = NULL;
+	const GbeNotice *off;
+	GbeProtection *protection;
 	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
-	GbeProtectionFacts facts;
 	GbeStatus *status;
 
 	for (guint i = 0; i < G_N_ELEMENTS(needed); i++)
@@ -692,32 +405,90 @@ gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object)
 	if (status->last_good != NULL && status->last_good->created > 0 &&
 	    status->last_good->created <= now)
 		status->last_good->age = now - status->last_good->created;
-	gbe_protection_observe_units(app, look, &facts);
-	if (gbe_protection_is_off(&facts, &protection)) {
-		set_off(&status->next, protection.reason);
-		gbe_protection_clear(&protection);
-	}
+	notices = gbe_notices_for_users(app, look);
+	off = gbe_protection_off(notices);
+	if (off != NULL)
+		set_off(&status->next, off->text);
 	if (status->protection == NULL)
-		facts.warning = "only root can tell: sudo greenboot-etcd status";
-	gbe_protection_judge(&facts, &protection);
-	if (protection.state != GBE_PROTECTED)
-		set_protection(status, &protection);
-	gbe_protection_clear(&protection);
+		gbe_notice_add(notices, GBE_NOTICE_WARNING, NULL,
+			       "only root can tell: sudo greenboot-etcd status");
+	protection = gbe_protection_judge(notices, false);
+	/* The finding of root stays while this user sees no problem. */
+	if (protection->state != GBE_PROTECTED) {
+		GbeProtection *before = status->protection;
+
+		status->protection = protection;
+		protection = before;
+	}
+	gbe_fields_free(&gbe_protection_items, protection);
 	return status;
 }
 
-GbeStatus *
-gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
+/* Also sets `next{}`: without a prerun that runs, `next{}` claims nothing. */
+static void
+judge_protection(GbeStatus *status, GbeObserved *observed, GPtrArray *notices)
 {
-	const GbeGreenboot *greenboot = observed->greenboot;
+	const GbeNotice *off = gbe_protection_off(notices);
+	GbeStatusNext *next = &status->next;
+	bool member = observed->facts->member && observed->facts->config->cluster.rejoin;
+
+	decide_next(observed, off != NULL ? off->text : NULL, next);
+	if (g_strcmp0(next->action, "hold") == 0)
+		gbe_notice_add(notices, GBE_NOTICE_NEXT_START, NEXT_HINT,
+			       "the next start holds etcd back");
+	/* A restore that a person asked for needs no attention. */
+	else if (g_strcmp0(next->action, "restore") == 0 &&
+		 g_strcmp0(next->rule, gbe_rule_to_string(GBE_RULE_2)) != 0)
+		gbe_notice_add(notices, GBE_NOTICE_NEXT_START, NEXT_HINT,
+			       "the next start puts backup %s in the data's place",
+			       next->backup != NULL ? next->backup : "?");
+	status->protection = gbe_protection_judge(notices, member);
+}
+
+static GbeStatusGood *
+last_good_of(GbeFacts *facts)
+{
+	const GbeManifest *backup = gbe_situation_last_good(facts);
+	GbeStatusGood *good = backup != NULL ? gbe_fields_new(&good_items) : NULL;
+
+	if (good == NULL)
+		return NULL;
+	good->name = g_strdup(backup->name);
+	good->created = backup->created;
+	good->revision = backup->revision;
+	if (backup->created > 0)
+		good->age = facts->now - backup->created;
+	return good;
+}
+
+static void
+set_greenboot(GbeStatusGreenboot *to, const GbeGreenboot *greenboot)
+{
+	to->flavour = g_strdup(gbe_greenboot_flavour_to_string(greenboot->flavour));
+	to->enabled = greenboot->enabled;
+	if (greenboot->has_counter)
+		to->boot_counter = greenboot->boot_counter;
+	to->rollback_imminent = greenboot->rollback_imminent;
+	to->can_count = greenboot->count_why != NULL ? GBE_NO : greenboot->can_count;
+	if (greenboot->flavour != GBE_GREENBOOT_NONE)
+		to->reason = g_strdup(greenboot->count_why);
+}
+
+GbeStatus *
+gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
+		   GPtrArray **ret_motd)
+{
 	GbeFacts *facts = observed->facts;
 	GbeStatus *status = gbe_fields_new(&status_items);
-	const GbeManifest *good;
+	const GbeTreeLimits limits = gbe_tree_look_limits();
+	g_auto(GbeTreeInfo) info = {0};
+	g_autoptr(GPtrArray) notices = NULL;
 	GbeView view;
 	bool own;
 
 	gbe_observe_live(observed, look != NULL ? look->facts : NULL);
 	gbe_view_live(facts, &view);
+	notices = gbe_notices_collect(app, observed, look);
 	status->ostree = facts->ostree;
 	status->booted = g_strdup(facts->booted.id);
 	status->unlocked = g_strdup(gbe_deployments_unlocked(observed->deployments));
@@ -735,17 +506,11 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	status->judged = facts->judges;
 	gbe_status_etcd(look, &status->etcd);
 	status->data.path = g_strdup(observed->data->path);
-	status->data.size = data_size(observed);
+	if (observed->data->fd >= 0 &&
+	    gbe_tree_scan(observed->data->fd, gbe_data_exclude, &limits, &info, NULL))
+		status->data.size = (gint64)info.bytes;
 	status->backups = facts->backups->len;
-	good = gbe_situation_last_good(facts);
-	if (good != NULL) {
-		status->last_good = gbe_fields_new(&good_items);
-		status->last_good->name = g_strdup(good->name);
-		status->last_good->created = good->created;
-		status->last_good->revision = good->revision;
-		if (good->created > 0)
-			status->last_good->age = facts->now - good->created;
-	}
+	status->last_good = last_good_of(facts);
 	if (facts->last.operation != NULL) {
 		status->last_operation = g_memdup2(&facts->last, sizeof facts->last);
 		gbe_fields_own(last_fields, status->last_operation);
@@ -753,16 +518,125 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	status->periodic = gbe_periodic_status(app, look);
 	status->offsite = gbe_offsite_status(app);
 	status->rehearsal = gbe_rehearsal_status(app, observed->deployments);
-	status->greenboot.flavour = g_strdup(gbe_greenboot_flavour_to_string(greenboot->flavour));
-	status->greenboot.enabled = greenboot->enabled;
-	if (greenboot->has_counter)
-		status->greenboot.boot_counter = greenboot->boot_counter;
-	status->greenboot.rollback_imminent = greenboot->rollback_imminent;
-	status->greenboot.can_count = greenboot->count_why != NULL ? GBE_NO : greenboot->can_count;
-	if (greenboot->flavour != GBE_GREENBOOT_NONE)
-		status->greenboot.reason = g_strdup(greenboot->count_why);
-	status->warnings = warnings_of(app, observed, look);
+	set_greenboot(&status->greenboot, observed->greenboot);
+	status->warnings = gbe_notices_lines(notices, GBE_IN_WARNINGS);
+	if (ret_motd != NULL)
+		*ret_motd = gbe_notices_lines(notices, GBE_IN_MOTD);
 	/* Last: this turns the facts into those of the next boot. */
-	judge_protection(status, app, observed, look);
+	judge_protection(status, observed, notices);
 	return status;
+}
+
+/* ---- status.json and the MOTD ---- */
+
+static void
+add_line(GString *motd, const char *before, const char *text)
+{
+	g_autofree char *line = gbe_shown_line(text);
+
+	g_string_append_printf(motd, "greenboot-etcd: %s%s\n", before, line);
+}
+
+JsonObject *
+gbe_status_read_file(GbeApp *app, const char *path)
+{
+	g_autofree char *bytes = NULL;
+	JsonObject *object = NULL;
+	gsize size = 0;
+
+	if (gbe_read_in_root(app->root_fd, path, GBE_JSON_MAX_SIZE, &bytes, &size, NULL) &&
+	    gbe_json_parse_object(bytes, size, path, &object, NULL))
+		return object;
+	return NULL;
+}
+
+/* The problems that the last preflight stored. */
+static void
+add_preflight(GString *motd, GbeApp *app)
+{
+	g_autoptr(JsonObject) object = gbe_status_read_file(app, GBE_PREFLIGHT_FILE);
+	JsonArray *problems = object != NULL ? gbe_json_array(object, "problems") : NULL;
+
+	for (guint i = 0; problems != NULL && i < json_array_get_length(problems); i++) {
+		JsonNode *node = json_array_get_element(problems, i);
+
+		if (json_node_get_value_type(node) == G_TYPE_STRING)
+			add_line(motd, "next update: ", json_node_get_string(node));
+	}
+}
+
+bool
+gbe_status_write_file(GbeApp *app, const char *path, const char *text, GError **error)
+{
+	g_autofree char *dir = g_path_get_dirname(path);
+	g_autofree char *name = g_path_get_basename(path);
+	gbe_autofd int dir_fd = -1;
+
+	if (!gbe_open_in_root(app->root_fd, dir, O_RDONLY | O_DIRECTORY, &dir_fd, NULL) &&
+	    !gbe_make_dirs(app->root_fd, dir, 0755, &dir_fd, error))
+		return false;
+	if (*text != '\0')
+		return gbe_write_file_at(dir_fd, name, text, strlen(text), 0644, GBE_WRITE_LATER,
+					 error);
+	if (unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT)
+		return gbe_throw_errno(error, errno, "remove %s", path);
+	return true;
+}
+
+static char *
+shown_member(const char *key, const char *text)
+{
+	return gbe_shown_text(text);
+}
+
+void
+gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
+{
+	g_autoptr(JsonObject) whole = gbe_json_answer();
+	g_autoptr(GbeStatus) status = NULL;
+	g_autoptr(GPtrArray) list = NULL;
+	GbeObserveOptions options = {.tolerant = true};
+	g_autoptr(GString) motd = g_string_new(NULL);
+	g_autoptr(GPtrArray) lines = NULL;
+	g_autoptr(JsonNode) node = NULL, shown = NULL;
+	g_autofree char *text = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_observe_again(app, &options, observed, &error)) {
+		g_debug("status.json: %s", error->message);
+		return;
+	}
+	list = gbe_list_collect(observed, false);
+	json_object_set_array_member(whole, "list", gbe_list_to_json(list));
+	status = gbe_status_collect(app, observed, look, &lines);
+	json_object_set_object_member(whole, "status", gbe_status_to_json(status));
+	g_ptr_array_set_free_func(lines, g_free);
+	for (guint i = 0; i < lines->len; i++)
+		add_line(motd, "", lines->pdata[i]);
+	for (guint i = 0; i < status->etcd.warnings->len; i++)
+		add_line(motd, "", status->etcd.warnings->pdata[i]);
+	add_preflight(motd, app);
+	if (!gbe_status_write_file(app, GBE_MOTD_FILE, motd->str, &error)) {
+		g_debug("MOTD: %s", error->message);
+		g_clear_error(&error);
+	}
+	/* Users other than root read this file; no key in it is a secret. */
+	node = json_node_init_object(json_node_alloc(), whole);
+	shown = gbe_shown_node(node, shown_member);
+	text = gbe_json_print_object(json_node_get_object(shown));
+	if (!gbe_status_write_file(app, GBE_STATUS_FILE, text, &error))
+		g_debug("status.json: %s", error->message);
+}
+
+void
+gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_app_lock(app, operation, REFRESH_WAIT_MS, &error)) {
+		gbe_note("%s", error->message);
+		return;
+	}
+	gbe_status_write(app, observed, NULL);
+	gbe_app_unlock(app);
 }

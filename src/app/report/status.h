@@ -2,13 +2,14 @@
 /*
  * The answers of `status`, `list`, `explain` and `log`. Those of `status` and `list` are structures with the tables that
  * print and read them (core/record/fields.h); a copy in /run serves users other than root. Also the MOTD line, which is
- * absent while no person is needed. Implemented in status.c, status-write.c, explain.c and log.c.
+ * absent while no person is needed. Implemented in status.c, notices.c, explain.c and log.c.
  */
 #pragma once
 
 #include "app/backup/observe.h"
 #include "app/health/look.h"
 #include "app/report/records.h"
+#include "core/decide/protection.h"
 #include "core/record/fields.h"
 
 /* The reason in `etcd{}` when etcd was not asked. */
@@ -39,12 +40,6 @@ typedef struct {
 	gint64 revision;
 } GbeStatusGood;
 
-/* As GbeProtection (core/decide/protection.h). */
-typedef struct {
-	char *state, *reason, *hint, *covered;
-	bool certain;
-} GbeStatusProtection;
-
 /* The effect of the next boot on the data. */
 typedef struct {
 	char *deployment, *rule, *action, *backup, *reason;
@@ -71,8 +66,8 @@ typedef struct {
 	GbeOffsiteStatus *offsite;
 	GbeRehearsal *rehearsal;
 	GbeStatusGreenboot greenboot;
-	GPtrArray *warnings; /* of char * */
-	GbeStatusProtection *protection;
+	GPtrArray *warnings;	   /* of char * */
+	GbeProtection *protection; /* NULL: a file of an older version */
 	GbeStatusNext next;
 } GbeStatus;
 
@@ -81,9 +76,10 @@ void gbe_status_free(GbeStatus *status);
 JsonObject *gbe_status_to_json(const GbeStatus *status);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStatus, gbe_status_free)
 
-/* `status`. @look: at etcd just now, or NULL (not asked). Uses @observed up: its facts are those of the next boot
- * afterwards. */
-GbeStatus *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
+/* `status`. @look: at etcd just now, or NULL (not asked). *ret_motd (may be NULL): the MOTD's lines, of char *, to be
+ * freed. Uses @observed up: its facts are those of the next boot afterwards. */
+GbeStatus *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
+			      GPtrArray **ret_motd);
 /* The status in @object, of a file, with what every user can check: etcd{}, whether prerun runs, and ages as of now.
  * NULL: @object is no status. */
 GbeStatus *gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object);
@@ -112,12 +108,30 @@ GPtrArray *gbe_list_collect(const GbeObserved *observed, bool exclusive);
 GPtrArray *gbe_list_read(JsonArray *array);
 JsonArray *gbe_list_to_json(const GPtrArray *list);
 /* Is @name, a damaged entry, one of this program's entries whose manifest cannot be read? A directory without any
- * manifest belongs to somebody else. */
+ * manifest belongs to another program. */
 bool gbe_status_is_damaged(const GbeObserved *observed, const char *name);
+
+/* ---- what the device has to tell people, each fact once (core/decide/protection.h) ---- */
+
+/* For status and the MOTD. @look: at etcd just now; NULL: systemd is not asked, and etcd's health is that of this run's
+ * own check. The caller owns the list. */
+GPtrArray *gbe_notices_collect(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look);
+/* The notices about the start of etcd and its health that every user can see, without an observation. */
+GPtrArray *gbe_notices_for_users(GbeApp *app, const GbeHealthLook *look);
+/* Adds the notices of preflight, for which the whole tree of the data is read. False: there is nothing to back up.
+ * *ret_place: there is a store for the backup. */
+bool gbe_notices_for_preflight(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look,
+			       GPtrArray *notices, bool *ret_place);
 
 /* Writes status.json and the MOTD: looks again at the present state, and uses @observed up. @look: at etcd just
  * now, or NULL: the result of the run's own check is shown. Never fatal: without /run, nothing is written. */
 void gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
+/* Replaces a file below /run that every user may read, and makes its directory. @text "": removes the file. A power cut
+ * may leave any state, but /run does not survive it. */
+bool gbe_status_write_file(GbeApp *app, const char *path, const char *text,
+			   GError **error) GBE_CHECKED;
+/* A JSON file below /run; NULL: it is missing, or not a JSON object. */
+JsonObject *gbe_status_read_file(GbeApp *app, const char *path);
 /* Takes the lock for gbe_status_write(). @observed is filled again for that: pointers borrowed from it before are
  * invalid. */
 void gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation);

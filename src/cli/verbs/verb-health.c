@@ -137,13 +137,12 @@ gbe_cli_preflight_json(const GPtrArray *findings)
 	int status = gbe_preflight_status(findings);
 
 	for (guint i = 0; i < findings->len; i++) {
-		const GbePreflightFinding *finding = findings->pdata[i];
+		const GbeNotice *finding = findings->pdata[i];
 		JsonObject *element = json_object_new();
 
 		gbe_json_set_string(element, "check", finding->check);
-		gbe_json_set_string(element, "result",
-				    gbe_preflight_level_to_string(finding->level));
-		gbe_json_set_string(element, "text", finding->text);
+		gbe_json_set_string(element, "result", gbe_level_to_string(finding->level));
+		gbe_json_set_string(element, "text", finding->line);
 		json_array_add_object_element(array, element);
 	}
 	gbe_json_set_string(object, "result",
@@ -171,10 +170,10 @@ gbe_verb_preflight(GbeCli *cli, char **arguments, GError **error)
 		gbe_print_object(object);
 	}
 	for (guint i = 0; i < findings->len && !cli->json && !cli->quiet; i++) {
-		const GbePreflightFinding *finding = findings->pdata[i];
+		const GbeNotice *finding = findings->pdata[i];
 
-		gbe_print("%-8s %-14s %s\n", gbe_preflight_level_to_string(finding->level),
-			  finding->check, finding->text);
+		gbe_print("%-8s %-14s %s\n", gbe_level_to_string(finding->level), finding->check,
+			  finding->line);
 	}
 	cli->status = (GbeExitStatus)gbe_preflight_status(findings);
 	return true;

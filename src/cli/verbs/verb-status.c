@@ -251,19 +251,19 @@ print_rehearsal(const GbeRehearsal *rehearsal)
 static bool
 is_protected(const GbeStatus *status)
 {
-	return status->protection != NULL && g_str_equal(status->protection->state, "protected");
+	return status->protection != NULL && status->protection->state == GBE_PROTECTED;
 }
 
 /* Prints the first line, with its reason and its hint below. */
 static void
 print_protection(const GbeStatus *status)
 {
-	static const GbeStatusProtection unknown;
-	const GbeStatusProtection *protection =
+	static const GbeProtection unknown = {.state = GBE_NOT_PROTECTED};
+	const GbeProtection *protection =
 	    status->protection != NULL ? status->protection : &unknown;
 	const char *reason = protection->reason != NULL ? protection->reason : "unknown";
 	const char *hint = protection->hint != NULL ? protection->hint : "unknown";
-	bool needs_you = g_strcmp0(protection->state, "needs-you") == 0;
+	bool needs_you = protection->state == GBE_NEEDS_YOU;
 
 	gbe_print_colour(is_protected(status) ? GBE_GREEN : needs_you ? GBE_RED : GBE_YELLOW);
 	if (is_protected(status))
@@ -313,7 +313,7 @@ gbe_verb_status(GbeCli *cli, char **arguments, GError **error)
 	gbe_certs_add_to_health(cli->app, look->facts);
 	gbe_health_look_now(look, PROBE_MS);
 	if (observed != NULL)
-		status = gbe_status_collect(cli->app, observed, look);
+		status = gbe_status_collect(cli->app, observed, look, NULL);
 	else if (!gbe_cli_read_status(cli, look, &status, error))
 		return false;
 	if (!arg_full)

@@ -7,188 +7,266 @@
 #define SET_SERVICE                                                                                \
 	"set service= of [etcd] to the unit that starts etcd, then `systemctl daemon-reload`"
 
-const char *
-gbe_protection_to_string(GbeProtectionState state)
-{
-	static const char *const words[] = {[GBE_PROTECTED] = "protected",
-					    [GBE_NOT_PROTECTED] = "not-protected",
-					    [GBE_NEEDS_YOU] = "needs-you"};
+#define P GBE_IN_PREFLIGHT
+#define W GBE_IN_WARNINGS
+#define M GBE_IN_MOTD
+#define BAD GBE_LEVEL_BAD
+#define NOTE GBE_LEVEL_NOTE
+#define UNKNOWN GBE_LEVEL_UNKNOWN
+#define NOT GBE_NOT_PROTECTED
+#define YOU GBE_NEEDS_YOU
+#define COVERED true /* a member of a cluster still gets lost data back */
 
-	return words[state];
+static const struct {
+	const char *check;
+	GbeLevel level;
+	guint in;
+	GbeProtectionState state;
+	bool covered;
+} kinds[GBE_N_NOTICES] = {
+    [GBE_NOTICE_HELD] = {"etcd", BAD, M, YOU, false},
+    [GBE_NOTICE_OFF] = {"etcd", NOTE, P, NOT, false},
+    [GBE_NOTICE_PRERUN] = {"prerun", BAD, P, NOT, false},
+    [GBE_NOTICE_NO_SERVICE] = {"prerun", BAD, P | W, NOT, false},
+    [GBE_NOTICE_ORDER] = {"prerun", BAD, P, NOT, false},
+    [GBE_NOTICE_SKIPPED] = {"prerun", NOTE, 0, NOT, false},
+    [GBE_NOTICE_ELSEWHERE] = {"prerun", BAD, P, NOT, false},
+    [GBE_NOTICE_UNREAD] = {"data", UNKNOWN, P | W, NOT, false},
+    [GBE_NOTICE_OTHER_DATA] = {"etcd", BAD, P, NOT, false},
+    [GBE_NOTICE_PARTIAL] = {"data", BAD, P, NOT, false},
+    [GBE_NOTICE_BOOTED] = {"system", BAD, P | W, NOT, COVERED},
+    [GBE_NOTICE_SYSTEM] = {"system", BAD, P, NOT, COVERED},
+    [GBE_NOTICE_STAGED] = {"staged", BAD, P, NOT, COVERED},
+    [GBE_NOTICE_STORE_AWAY] = {"store", BAD, P | W | M, NOT, false},
+    [GBE_NOTICE_STORE_READ_ONLY] = {"store", BAD, P | W, NOT, false},
+    [GBE_NOTICE_STORE] = {"store", BAD, P, NOT, false},
+    [GBE_NOTICE_EXCHANGE] = {"exchange", BAD, P, NOT, false},
+    [GBE_NOTICE_GREENBOOT] = {"greenboot", BAD, P, NOT, COVERED},
+    [GBE_NOTICE_NO_DATA] = {"data", NOTE, P, NOT, false},
+    [GBE_NOTICE_NO_BACKUP] = {"store", NOTE, 0, NOT, false},
+    [GBE_NOTICE_DAMAGED] = {"store", NOTE, P | W, YOU, false},
+    [GBE_NOTICE_UNHEALTHY] = {"etcd", BAD, P | M, YOU, false},
+    [GBE_NOTICE_FAILED_RESTORE] = {"last", NOTE, W | M, YOU, false},
+    [GBE_NOTICE_FAILED] = {"last", NOTE, M, YOU, false},
+    [GBE_NOTICE_WAS_HELD] = {"last", NOTE, 0, YOU, false},
+    [GBE_NOTICE_PERIODIC] = {"periodic", NOTE, W | M, YOU, false},
+    [GBE_NOTICE_PERIODIC_LAST] = {"periodic", NOTE, 0, YOU, false},
+    [GBE_NOTICE_OFFSITE] = {"offsite", NOTE, W | M, YOU, false},
+    [GBE_NOTICE_NEXT_START] = {"next", NOTE, 0, YOU, false},
+    [GBE_NOTICE_UNTOLD] = {"etcd", UNKNOWN, P | M, YOU, false},
+    [GBE_NOTICE_LISTED] = {"system", UNKNOWN, P | W, YOU, false},
+    [GBE_NOTICE_LEDGER] = {"data", NOTE, P | W, YOU, false},
+    [GBE_NOTICE_LOCKED] = {"staged", NOTE, P | W, YOU, false},
+    [GBE_NOTICE_WARNING] = {"past", NOTE, W, YOU, false},
+    [GBE_NOTICE_WAS_UNHEALTHY] = {"etcd", BAD, P | M, GBE_PROTECTED, false},
+    [GBE_NOTICE_WAS_UNTOLD] = {"etcd", UNKNOWN, P | M, GBE_PROTECTED, false},
+    [GBE_NOTICE_REHEARSAL] = {"rehearsal", BAD, P | M, GBE_PROTECTED, false},
+    [GBE_NOTICE_LAST] = {"last", NOTE, M, GBE_PROTECTED, false},
+    [GBE_NOTICE_PREFLIGHT] = {NULL, GBE_LEVEL_OK, P, GBE_PROTECTED, false},
+};
+
+static const char *const states[] = {[GBE_PROTECTED] = "protected",
+				     [GBE_NOT_PROTECTED] = "not-protected",
+				     [GBE_NEEDS_YOU] = "needs-you"};
+const GbeWords gbe_protection_words = {states, G_N_ELEMENTS(states), GBE_NOT_PROTECTED,
+				       GBE_NOT_PROTECTED};
+
+static const GbeField protection_fields[] = {
+    GBE_FIELD_OF(GbeProtection, state, "state", WORD, &gbe_protection_words, 0),
+    GBE_FIELD(GbeProtection, reason, "reason", TEXT),
+    GBE_FIELD(GbeProtection, hint, "hint", TEXT),
+    GBE_FIELD(GbeProtection, covered, "covered", TEXT),
+    GBE_FIELD(GbeProtection, certain, "certain", FLAG),
+    {0},
+};
+const GbeFieldItems gbe_protection_items = {protection_fields, sizeof(GbeProtection)};
+
+const char *
+gbe_level_to_string(GbeLevel level)
+{
+	static const char *const words[] = {[GBE_LEVEL_OK] = "ok",
+					    [GBE_LEVEL_NOTE] = "note",
+					    [GBE_LEVEL_UNKNOWN] = "unknown",
+					    [GBE_LEVEL_BAD] = "bad"};
+
+	return words[level];
+}
+
+/* ---- the list ---- */
+
+static void
+notice_free(gpointer data)
+{
+	GbeNotice *notice = data;
+
+	g_free(notice->text);
+	g_free(notice->hint);
+	g_free(notice->line);
+	g_free(notice);
+}
+
+GPtrArray *
+gbe_notices_new(void)
+{
+	return g_ptr_array_new_with_free_func(notice_free);
 }
 
 void
-gbe_protection_clear(GbeProtection *protection)
+gbe_notice_add(GPtrArray *notices, GbeNoticeKind kind, const char *hint, const char *format, ...)
 {
-	g_free(protection->reason);
-	g_free(protection->hint);
-	*protection = (GbeProtection){.certain = true};
+	GbeNotice *notice = g_new0(GbeNotice, 1);
+
+	notice->kind = kind;
+	notice->check = kinds[kind].check;
+	notice->level = kinds[kind].level;
+	notice->text = GBE_VFORMAT(format);
+	notice->hint = g_strdup(hint);
+	notice->line = g_strconcat(notice->text, hint != NULL ? "; " : NULL, hint, NULL);
+	g_ptr_array_add(notices, notice);
 }
 
-static bool say(GbeProtection *to, GbeProtectionState state, const char *hint, const char *format,
-		...) G_GNUC_PRINTF(4, 5);
-
-/* Fills in @to. Always returns true: found. */
-static bool
-say(GbeProtection *to, GbeProtectionState state, const char *hint, const char *format, ...)
+void
+gbe_notice_check(GPtrArray *notices, const char *check, GbeLevel level, const char *format, ...)
 {
-	to->state = state;
-	to->certain = true;
-	to->hint = g_strdup(hint);
-	to->reason = GBE_VFORMAT(format);
+	g_autofree char *text = GBE_VFORMAT(format);
+	GbeNotice *notice;
+
+	gbe_notice_add(notices, GBE_NOTICE_PREFLIGHT, NULL, "%s", text);
+	notice = notices->pdata[notices->len - 1];
+	notice->check = check;
+	notice->level = level;
+}
+
+bool
+gbe_notice_is_in(const GbeNotice *notice, guint in)
+{
+	return (kinds[notice->kind].in & in) != 0;
+}
+
+GPtrArray *
+gbe_notices_lines(const GPtrArray *notices, guint in)
+{
+	GPtrArray *lines = g_ptr_array_new();
+
+	for (guint i = 0; i < notices->len; i++) {
+		const GbeNotice *notice = notices->pdata[i];
+
+		if (gbe_notice_is_in(notice, in))
+			g_ptr_array_add(lines, g_strdup(notice->line));
+	}
+	return lines;
+}
+
+/* The first of the most urgent notices from @from to @to; NULL: the list has none of these. Warnings are equally
+ * urgent. */
+static const GbeNotice *
+most_urgent(const GPtrArray *notices, GbeNoticeKind from, GbeNoticeKind to)
+{
+	const GbeNotice *first = NULL;
+
+	for (guint i = 0; i < notices->len; i++) {
+		const GbeNotice *notice = notices->pdata[i];
+
+		if (notice->kind >= from && notice->kind <= to &&
+		    (first == NULL ||
+		     (notice->kind < first->kind && notice->kind < GBE_NOTICE_LISTED)))
+			first = notice;
+	}
+	return first;
+}
+
+/* ---- what follows ---- */
+
+/* False: no other etcd is there. */
+static bool
+add_elsewhere(const GbeStartFacts *f, GbeNoticeKind kind, GPtrArray *notices)
+{
+	const char *see = "see DETECTION in greenboot-etcd.conf(5)";
+
+	if (f->ambiguous != NULL)
+		gbe_notice_add(notices, kind, see, "%s", f->ambiguous);
+	else if (f->unprotected_why != NULL)
+		gbe_notice_add(notices, kind, see, "%s is here and not protected: %s",
+			       f->unprotected, f->unprotected_why);
+	else if (f->unprotected != NULL)
+		gbe_notice_add(
+		    notices, kind,
+		    "configure greenboot-etcd for it (greenboot-etcd.conf(5)), or mask it",
+		    "%s is here and not protected: service= of [etcd] is %s", f->unprotected,
+		    f->service);
+	else
+		return false;
 	return true;
 }
 
-bool
-gbe_protection_is_elsewhere(const GbeProtectionFacts *f, GbeProtection *to)
-{
-	if (f->ambiguous != NULL)
-		return say(to, GBE_NOT_PROTECTED, "see DETECTION in greenboot-etcd.conf(5)", "%s",
-			   f->ambiguous);
-	if (f->unprotected_why != NULL)
-		return say(to, GBE_NOT_PROTECTED, "see DETECTION in greenboot-etcd.conf(5)",
-			   "%s is here and not protected: %s", f->unprotected, f->unprotected_why);
-	return f->unprotected != NULL &&
-	       say(to, GBE_NOT_PROTECTED,
-		   "configure greenboot-etcd for it (greenboot-etcd.conf(5)), or mask it",
-		   "%s is here and not protected: service= of [etcd] is %s", f->unprotected,
-		   f->service);
-}
-
-bool
-gbe_protection_is_off(const GbeProtectionFacts *f, GbeProtection *to)
-{
-	if (f->service == NULL || *f->service == '\0')
-		return say(to, GBE_NOT_PROTECTED, SET_SERVICE,
-			   "service= of [etcd] is empty: greenboot-etcd is off");
-	if (f->prerun == GBE_NO)
-		return say(to, GBE_NOT_PROTECTED, "install the package greenboot-etcd again",
-			   PRERUN " is not installed");
-	if (f->prerun == GBE_UNKNOWN)
-		return say(to, GBE_NOT_PROTECTED,
-			   "`systemctl unmask " PRERUN "`, with --runtime where it was masked for "
-			   "this boot",
-			   PRERUN " is masked: nothing is backed up or restored when etcd starts");
-	if (!f->service_known)
-		return gbe_protection_is_elsewhere(f, to) ||
-		       say(to, GBE_NOT_PROTECTED, SET_SERVICE, "there is no %s", f->service);
-	if (f->other != NULL)
-		return say(to, GBE_NOT_PROTECTED, SET_SERVICE,
-			   "%s has etcd's data open, and service= of [etcd] is %s", f->other,
-			   f->service);
-	if (f->ordered == GBE_NO)
-		return say(to, GBE_NOT_PROTECTED,
-			   "`systemctl daemon-reload`; where that does not help, `greenboot-etcd "
-			   "config --check`",
-			   "%s does not wait for " PRERUN, f->service);
-	return false;
-}
-
-static bool
-is_not_protected(const GbeProtectionFacts *f, GbeProtection *to)
-{
-	const char *finding = f->system != NULL	 ? f->system
-			      : f->store != NULL ? f->store
-						 : f->greenboot;
-
-	if (gbe_protection_is_off(f, to))
-		return true;
-	if (f->skipped)
-		return say(to, GBE_NOT_PROTECTED, "boot without it",
-			   "greenboot-etcd.skip is on the kernel command line: nothing was done "
-			   "before etcd started");
-	if (gbe_protection_is_elsewhere(f, to))
-		return true;
-	if (f->data_why != NULL)
-		return say(to, GBE_NOT_PROTECTED, "correct data-dir= of [etcd], or the directory",
-			   "the data in %s cannot be read: %s", f->data_dir, f->data_why);
-	if (f->elsewhere != NULL)
-		return say(to, GBE_NOT_PROTECTED,
-			   "set data-dir= and wal-dir= of [etcd] to where etcd has its data", "%s",
-			   f->elsewhere);
-	if (f->partial != NULL)
-		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", f->partial);
-	if (finding != NULL) {
-		/* A member of a cluster has this without a rollback of the system. */
-		if (f->member && f->store == NULL)
-			to->covered = "lost data comes back from the other members, and backups "
-				      "work";
-		return say(to, GBE_NOT_PROTECTED, "`greenboot-etcd preflight`", "%s", finding);
-	}
-	if (f->data == GBE_NO)
-		return say(to, GBE_NOT_PROTECTED, "start etcd, or correct data-dir= of [etcd]",
-			   "there is no etcd data in %s", f->data_dir);
-	return !f->last_good &&
-	       say(to, GBE_NOT_PROTECTED, "`greenboot-etcd backup` takes one (--live or --stop)",
-		   "there is no good backup");
-}
-
-/* Says @problem and its reason, and the person's task, with the reason again. Always returns true. */
-static bool
-needs_you(GbeProtection *to, const char *todo, const char *problem, const char *why)
-{
-	g_autofree char *hint = g_strdup_printf("%s: %s", todo, why);
-
-	return say(to, GBE_NEEDS_YOU, hint, "%s%s", problem, why);
-}
-
-/* Facts that are known to be wrong. */
-static bool
-is_wrong(const GbeProtectionFacts *f, GbeProtection *to)
-{
-	g_autofree char *todo = NULL;
-
-	if (f->damaged != NULL) {
-		todo = g_strdup_printf("look at the manifest of backup %s, or remove it: "
-				       "`greenboot-etcd delete --force %s`",
-				       f->damaged, f->damaged);
-		return say(to, GBE_NEEDS_YOU, todo, "the manifest of backup %s cannot be read",
-			   f->damaged);
-	}
-	if (f->health == GBE_HEALTH_UNHEALTHY)
-		return needs_you(to, "mend etcd (`greenboot-etcd health`)",
-				 "etcd is not healthy: ", f->health_why);
-	if (f->failed != NULL && f->again != NULL)
-		todo =
-		    g_strdup_printf("restore it (`%s`), or keep the data that is there", f->again);
-	if (f->failed != NULL)
-		return needs_you(to,
-				 todo != NULL ? todo : "see what went wrong (`greenboot-etcd log`)",
-				 "", f->failed);
-	if (f->periodic != NULL)
-		return needs_you(to, "see to the periodic backup", "", f->periodic);
-	return f->offsite != NULL && needs_you(to, "see to the store of snapshots", "", f->offsite);
-}
-
 void
-gbe_protection_judge(const GbeProtectionFacts *f, GbeProtection *to)
+gbe_notices_of_start(const GbeStartFacts *f, GPtrArray *notices)
 {
-	g_autofree char *hint = NULL;
-
-	*to = (GbeProtection){.state = GBE_PROTECTED, .certain = true};
-	if (f->held != NULL) {
-		(void)needs_you(to, "let etcd go, which is held back",
-				"etcd is held back: ", f->held);
-	} else if (is_not_protected(f, to) || is_wrong(f, to)) {
+	if (f->service == NULL || *f->service == '\0') {
+		gbe_notice_add(notices, GBE_NOTICE_OFF, SET_SERVICE,
+			       "service= of [etcd] is empty: greenboot-etcd is off");
 		return;
-	} else if (f->holds) {
-		(void)say(to, GBE_NEEDS_YOU,
-			  "see why the next start holds etcd back: `greenboot-etcd explain`",
-			  "the next start holds etcd back");
-	} else if (f->rewinds != NULL) {
-		hint = g_strdup_printf("see why the next start puts backup %s in the data's place: "
-				       "`greenboot-etcd explain`",
-				       f->rewinds);
-		(void)say(to, GBE_NEEDS_YOU, hint,
-			  "the next start puts backup %s in the data's place", f->rewinds);
-	} else {
-		/* Unknown facts, and warnings. */
-		if (f->health == GBE_HEALTH_CANNOT_TELL) {
-			(void)needs_you(to, "find out how etcd is (`greenboot-etcd health`)",
-					"etcd's health cannot be told: ", f->health_why);
-		} else if (f->warning != NULL) {
-			(void)say(to, GBE_NEEDS_YOU, f->warning, "%s", f->warning);
-		}
-		to->certain = to->state == GBE_PROTECTED;
 	}
+	if (f->prerun == GBE_NO)
+		gbe_notice_add(notices, GBE_NOTICE_PRERUN,
+			       "install the package greenboot-etcd again",
+			       PRERUN " is not installed");
+	else if (f->prerun == GBE_UNKNOWN)
+		gbe_notice_add(
+		    notices, GBE_NOTICE_PRERUN,
+		    "`systemctl unmask " PRERUN "`, with --runtime if it was masked for this boot",
+		    PRERUN " is masked: nothing is backed up or restored when etcd starts");
+	if (!f->service_known) {
+		/* An application that has etcd is a better answer than the missing unit. */
+		(void)add_elsewhere(f, GBE_NOTICE_PRERUN, notices);
+		gbe_notice_add(notices, GBE_NOTICE_NO_SERVICE, SET_SERVICE, "there is no %s",
+			       f->service);
+		return;
+	}
+	if (f->other != NULL)
+		gbe_notice_add(notices, GBE_NOTICE_ORDER, SET_SERVICE,
+			       "%s has etcd's data open, and service= of [etcd] is %s", f->other,
+			       f->service);
+	else if (f->ordered == GBE_NO && f->prerun == GBE_YES)
+		gbe_notice_add(notices, GBE_NOTICE_ORDER,
+			       "`systemctl daemon-reload`; if that does not help, `greenboot-etcd "
+			       "config --check`",
+			       "%s does not wait for " PRERUN, f->service);
+	if (f->skipped)
+		gbe_notice_add(notices, GBE_NOTICE_SKIPPED, "boot without it",
+			       "greenboot-etcd.skip is on the kernel command line: nothing was "
+			       "done before etcd started");
+	(void)add_elsewhere(f, GBE_NOTICE_ELSEWHERE, notices);
+}
+
+const GbeNotice *
+gbe_protection_off(const GPtrArray *notices)
+{
+	return most_urgent(notices, GBE_NOTICE_OFF, GBE_NOTICE_ORDER);
+}
+
+GbeProtection *
+gbe_protection_judge(const GPtrArray *notices, bool member)
+{
+	const GbeNotice *first = most_urgent(notices, GBE_NOTICE_HELD, GBE_NOTICE_WARNING);
+	GbeProtection *to = gbe_fields_new(&gbe_protection_items);
+
+	to->state = first != NULL ? kinds[first->kind].state : GBE_PROTECTED;
+	to->certain = first == NULL || first->kind < GBE_NOTICE_UNTOLD;
+	if (first == NULL)
+		return to;
+	to->reason = g_strdup(first->text);
+	if (to->state == GBE_NOT_PROTECTED)
+		to->hint =
+		    g_strdup(first->hint != NULL ? first->hint : "`greenboot-etcd preflight`");
+	else if (first->hint != NULL)
+		to->hint = g_strconcat(first->hint, ": ", first->text, NULL);
+	else
+		to->hint = g_strdup(first->text);
+	/* Without a rollback of the system. Backups need their store. */
+	if (member && kinds[first->kind].covered &&
+	    most_urgent(notices, GBE_NOTICE_STORE_AWAY, GBE_NOTICE_EXCHANGE) == NULL)
+		to->covered =
+		    g_strdup("lost data comes back from the other members, and backups work");
+	return to;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The first line of `status`: the data is protected; or it is not, and why; or a person must do something.
- * The judgement follows from observed facts (app/report/protection.h). An unknown fact never gives "Protected".
+ * One list of notices has all that a device must tell people (app/report/notices.c collects it). `status`, the MOTD and
+ * `preflight` each show a selection. The first line of `status` follows from the most urgent notice: the data
+ * is protected; or it is not, and why; or a person must do something. An unknown fact never gives "Protected".
  */
 #pragma once
 
 #include "base/auto.h"
+#include "core/record/fields.h"
 #include "core/tri.h"
-#include "core/words.h"
 
 typedef enum {
 	GBE_PROTECTED,
@@ -15,53 +16,121 @@ typedef enum {
 	GBE_NEEDS_YOU,	   /* a person must do something */
 } GbeProtectionState;
 
-const char *gbe_protection_to_string(GbeProtectionState state);
+extern const GbeWords gbe_protection_words; /* protected not-protected needs-you */
+
+typedef enum {
+	GBE_LEVEL_OK,
+	GBE_LEVEL_NOTE,	   /* worth knowing; nothing to do */
+	GBE_LEVEL_UNKNOWN, /* could not be determined */
+	GBE_LEVEL_BAD,	   /* the upgrade's backup would fail, or it could not be restored */
+} GbeLevel;
+
+const char *gbe_level_to_string(GbeLevel level); /* ok note unknown bad */
+
+/* The most urgent first. The table in protection.c says who shows a kind, and its effect on the first line. */
+typedef enum {
+	GBE_NOTICE_HELD, /* etcd is held back */
+	/* Prerun does not run before etcd: gbe_protection_off(). */
+	GBE_NOTICE_OFF, /* [etcd] service is empty */
+	GBE_NOTICE_PRERUN,
+	GBE_NOTICE_NO_SERVICE,
+	GBE_NOTICE_ORDER, /* etcd's service does not wait for prerun, or another program is etcd */
+	GBE_NOTICE_SKIPPED,
+	GBE_NOTICE_ELSEWHERE, /* prerun may run before another etcd than the one that matters */
+	/* The data and its place. */
+	GBE_NOTICE_UNREAD,
+	GBE_NOTICE_OTHER_DATA, /* the etcd that answers has its data or its log elsewhere */
+	GBE_NOTICE_PARTIAL,    /* a backup would lack a part of the data */
+	GBE_NOTICE_BOOTED,     /* the booted deployment is unknown */
+	GBE_NOTICE_SYSTEM,
+	GBE_NOTICE_STAGED,
+	GBE_NOTICE_STORE_AWAY,
+	GBE_NOTICE_STORE_READ_ONLY,
+	GBE_NOTICE_STORE,
+	GBE_NOTICE_EXCHANGE,
+	GBE_NOTICE_GREENBOOT,
+	GBE_NOTICE_NO_DATA,
+	GBE_NOTICE_NO_BACKUP,
+	/* Problems that wait for a person. */
+	GBE_NOTICE_DAMAGED, /* a manifest */
+	GBE_NOTICE_UNHEALTHY,
+	GBE_NOTICE_FAILED_RESTORE,
+	GBE_NOTICE_FAILED,   /* the last operation */
+	GBE_NOTICE_WAS_HELD, /* the same; etcd is no longer held back */
+	GBE_NOTICE_PERIODIC,
+	GBE_NOTICE_PERIODIC_LAST, /* failed; the next one is not overdue yet */
+	GBE_NOTICE_OFFSITE,
+	GBE_NOTICE_NEXT_START, /* it holds etcd back, or restores unasked */
+	/* From here on: unknown facts, and warnings. */
+	GBE_NOTICE_UNTOLD, /* etcd's health */
+	GBE_NOTICE_LISTED, /* ostree's list is unknown */
+	GBE_NOTICE_LEDGER,
+	GBE_NOTICE_LOCKED, /* the staged deployment */
+	GBE_NOTICE_WARNING,
+	/* From here on, the first line is not concerned. */
+	GBE_NOTICE_WAS_UNHEALTHY, /* at this run's own check */
+	GBE_NOTICE_WAS_UNTOLD,
+	GBE_NOTICE_REHEARSAL,
+	GBE_NOTICE_LAST,      /* the last operation replaced the data */
+	GBE_NOTICE_PREFLIGHT, /* any other check of preflight */
+	GBE_N_NOTICES
+} GbeNoticeKind;
+
+enum {
+	GBE_IN_PREFLIGHT = 1,
+	GBE_IN_WARNINGS = 2, /* of status */
+	GBE_IN_MOTD = 4,
+};
+
+typedef struct {
+	GbeNoticeKind kind;
+	const char *check; /* static: "configuration", "data", "store", "space"... */
+	GbeLevel level;
+	char *text,
+	    *hint;  /* what is wrong, and what to do; hint NULL: ->text says it, or nothing */
+	char *line; /* both */
+} GbeNotice;
+
+GPtrArray *gbe_notices_new(void); /* of GbeNotice */
+/* @hint may be NULL. */
+void gbe_notice_add(GPtrArray *notices, GbeNoticeKind kind, const char *hint, const char *format,
+		    ...) G_GNUC_PRINTF(4, 5);
+/* A check of preflight that nothing else shows. @check is static. */
+void gbe_notice_check(GPtrArray *notices, const char *check, GbeLevel level, const char *format,
+		      ...) G_GNUC_PRINTF(4, 5);
+/* @in: one of GBE_IN_. */
+bool gbe_notice_is_in(const GbeNotice *notice, guint in);
+/* The lines of the notices that @in shows, in the list's order. Of char *, which the caller frees. */
+GPtrArray *gbe_notices_lines(const GPtrArray *notices, guint in);
 
 /* Texts are borrowed; NULL: nothing of that kind. */
 typedef struct {
-	/* Does prerun run before etcd? */
 	const char *service; /* [etcd] service; NULL or "": off */
 	GbeTri prerun;	     /* UNKNOWN: masked; NO: not installed */
 	bool service_known;
 	GbeTri ordered; /* the service requires and awaits prerun; UNKNOWN: systemd was not asked */
 	const char *other;	     /* a program that has the data open in place of the service */
-	const char *elsewhere;	     /* why the etcd that answers does not use the data */
 	bool skipped;		     /* greenboot-etcd.skip on the command line of this boot */
 	const char *ambiguous;	     /* more than one system is there, and none is chosen */
 	const char *unprotected;     /* another application with etcd: its service */
 	const char *unprotected_why; /* why it was not detected; NULL: another one is configured */
-	/* The data and its place. */
-	const char *data_dir;
-	GbeTri data;
-	const char *data_why; /* why the data cannot be read */
-	const char *partial;  /* why a backup would lack a part of the data */
-	/* Bad findings of preflight. */
-	const char *system, *store, *greenboot;
-	bool last_good; /* there is a good backup */
-	bool member;	/* of a cluster with others, which give it lost data again */
-	/* Problems that wait for a person. */
-	const char *held;    /* why etcd is held back */
-	bool holds;	     /* the next start would hold etcd back */
-	const char *rewinds; /* the backup that the next start puts in place, unasked; NULL */
-	const char *damaged; /* a backup whose manifest cannot be read */
-	const char *failed;  /* the last operation's result, unless it is "done" */
-	const char *again;   /* the command that does a failed restore; NULL */
-	const char *periodic, *offsite;
-	GbeHealth health;
-	const char *health_why;
-	const char *warning; /* the first of all other warnings */
-} GbeProtectionFacts;
+} GbeStartFacts;
 
+/* Adds why prerun does not run before etcd, or runs before another etcd. */
+void gbe_notices_of_start(const GbeStartFacts *facts, GPtrArray *notices);
+/* NULL: prerun runs before etcd, as far as known. */
+const GbeNotice *gbe_protection_off(const GPtrArray *notices);
+
+/* `protection{}` of status. */
 typedef struct {
 	GbeProtectionState state;
-	bool certain;	     /* false: a fact is unknown, and no known fact is wrong */
 	char *reason, *hint; /* why, and what to do; NULL while protected */
-	const char *covered; /* not protected: the parts that are still protected; NULL. Static. */
+	char *covered;	     /* not protected: the parts that are still protected; NULL */
+	bool certain;	     /* false: a fact is unknown, and no known fact is wrong */
 } GbeProtection;
 
-void gbe_protection_judge(const GbeProtectionFacts *facts, GbeProtection *ret_protection);
-void gbe_protection_clear(GbeProtection *protection);
-/* True: prerun does not run before etcd; @ret_protection says why. False: prerun runs, as far as known. */
-bool gbe_protection_is_off(const GbeProtectionFacts *facts, GbeProtection *ret_protection);
-/* True: it may run before another etcd than the one that matters. */
-bool gbe_protection_is_elsewhere(const GbeProtectionFacts *facts, GbeProtection *ret_protection);
+extern const GbeFieldItems gbe_protection_items;
+
+/* @member: of a cluster with others, which give it lost data again. The caller frees the result with
+ * gbe_fields_free(). */
+GbeProtection *gbe_protection_judge(const GPtrArray *notices, bool member);
