@@ -12,7 +12,6 @@
 #include "etcd/directory/member.h"
 
 #define POLL_USEC (G_USEC_PER_SEC / 5)
-#define LOCK_WAIT_MS 1000
 #define GAUGE_SECONDS 2
 
 bool
@@ -190,7 +189,7 @@ gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error)
 		return false;
 	soon = g_get_monotonic_time() + GAUGE_SECONDS * G_USEC_PER_SEC;
 	/* A holder of the program's lock works on the data. The lock is released at once: greenboot waits for it. */
-	if (!gbe_app_lock(live->app, live->operation, LOCK_WAIT_MS, error))
+	if (!gbe_app_lock(live->app, live->operation, GBE_WAIT_MAINTENANCE, error))
 		return false;
 	gbe_app_unlock(live->app);
 	return gbe_gauge_defragments(endpoint, soon) != GBE_YES ||
