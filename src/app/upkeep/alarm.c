@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "app/backup/observe.h"
+#include "app/device/change.h"
 #include "app/upkeep/live-etcd.h"
-#include "base/fault.h"
 #include "core/decide/situation.h"
 #include "core/health/defrag.h"
 #include "core/space.h"
@@ -14,6 +14,7 @@
 #define ASK_SECONDS 5
 
 typedef struct {
+	GbeChange change;
 	GbeLiveEtcd live;
 	const GbeAlarmClear *options;
 	GbeAlarmCleared *cleared;
@@ -113,32 +114,56 @@ throw_corrupt(GbeApp *app, GError **error)
 }
 
 static bool
-back_up(Clearing *clearing, GError **error)
+look_at_alarm(gpointer change, GError **error)
 {
+	Clearing *clearing = change;
+	GbeLiveEtcd *live = &clearing->live;
 	GbeAlarmCleared *cleared = clearing->cleared;
-	g_autoptr(GError) local = NULL;
+	const GbeHealthFacts *facts;
 
-	if (clearing->options->no_backup) {
-		note_step(clearing, "backup", GBE_STEP_SKIPPED, g_strdup("--no-backup"));
-		return true;
-	}
-	if (clearing->options->dry_run) {
-		note_step(clearing, "backup", GBE_STEP_WOULD, g_strdup("the data as it is"));
-		return true;
-	}
-	if (gbe_live_etcd_back_up(&clearing->live, "before the alarm NOSPACE was cleared",
-				  &cleared->backup, &local)) {
-		clearing->changed = true;
-		note_step(clearing, "backup", GBE_STEP_DONE, g_strdup(cleared->backup));
-		return true;
-	}
-	note_step(clearing, "backup", GBE_STEP_FAILED, g_strdup(local->message));
-	return gbe_pass(error, &local);
+	if (!gbe_live_etcd_open(clearing->change.app, clearing->change.name, live, error))
+		return false;
+	gbe_live_etcd_look(live, 0);
+	if (!gbe_live_etcd_check_root(live, error))
+		return false;
+	facts = live->look->facts;
+	if (facts->write.reach != GBE_REACH_ANSWERED)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "which alarms etcd has cannot be told: %s",
+				 live->look->report->reason);
+	if (facts->corrupt)
+		return throw_corrupt(live->app, error);
+	cleared->was_up = facts->no_space;
+	cleared->cleared = clearing->change.ended = !facts->no_space;
+	clearing->size_before = MAX(facts->db_size, 0);
+	return true;
 }
 
 static bool
-compact(Clearing *clearing, GError **error)
+back_up_and_lock(gpointer change, GError **error)
 {
+	Clearing *clearing = change;
+	GbeAlarmCleared *cleared = clearing->cleared;
+
+	if (clearing->options->no_backup) {
+		note_step(clearing, "backup", GBE_STEP_SKIPPED, g_strdup("--no-backup"));
+	} else if (clearing->options->dry_run) {
+		note_step(clearing, "backup", GBE_STEP_WOULD, g_strdup("the data as it is"));
+	} else if (gbe_live_etcd_back_up(&clearing->live, "before the alarm NOSPACE was cleared",
+					 &cleared->backup, error)) {
+		clearing->changed = true;
+		note_step(clearing, "backup", GBE_STEP_DONE, g_strdup(cleared->backup));
+	} else {
+		note_step(clearing, "backup", GBE_STEP_FAILED, g_strdup((*error)->message));
+		return false;
+	}
+	return clearing->options->dry_run || gbe_live_etcd_lock(&clearing->live, error);
+}
+
+static bool
+compact_history(gpointer change, GError **error)
+{
+	Clearing *clearing = change;
 	guint64 keep = clearing->live.app->config->alarm.compact_keep;
 	gint64 revision = clearing->live.look->facts->revision;
 	gint64 to = gbe_alarm_compaction(revision, keep);
@@ -172,8 +197,9 @@ compact(Clearing *clearing, GError **error)
 }
 
 static bool
-defragment(Clearing *clearing, GError **error)
+defragment_db(gpointer change, GError **error)
 {
+	Clearing *clearing = change;
 	const GbeHealthFacts *facts = clearing->live.look->facts;
 	g_auto(GbeCallFailure) failure = {0};
 	g_autoptr(GError) no_room = NULL;
@@ -231,8 +257,9 @@ is_member(const GbeEtcdMembers *members, guint64 id)
 }
 
 static bool
-disarm(Clearing *clearing, GError **error)
+disarm_alarm(gpointer change, GError **error)
 {
+	Clearing *clearing = change;
 	const GbeHealthLook *look = clearing->live.look;
 	const GbeEtcdAlarm own = {look->facts->member_id, GBE_ALARM_NOSPACE};
 	g_autoptr(GString) text = g_string_new("NOSPACE");
@@ -242,6 +269,9 @@ disarm(Clearing *clearing, GError **error)
 	gint64 deadline;
 	bool ok;
 
+	clearing->change.ended = !clearing->options->dry_run && !is_worth_it(clearing);
+	if (clearing->change.ended)
+		return true;
 	if (clearing->options->dry_run) {
 		note_step(clearing, "disarm", GBE_STEP_WOULD, g_strdup("NOSPACE"));
 		note_step(clearing, "prove", GBE_STEP_WOULD, g_strdup("a write"));
@@ -276,8 +306,9 @@ disarm(Clearing *clearing, GError **error)
 
 /* The write changes no key. Only the alarm could refuse it, and the alarm is asked for afterwards. */
 static bool
-prove(Clearing *clearing, GError **error)
+prove_by_write(gpointer change, GError **error)
 {
+	Clearing *clearing = change;
 	GbeAlarmCleared *cleared = clearing->cleared;
 	GbeClient *client = clearing->live.look->client;
 	gint64 deadline = g_get_monotonic_time() + ASK_SECONDS * G_USEC_PER_SEC;
@@ -297,42 +328,10 @@ prove(Clearing *clearing, GError **error)
 	note_step(clearing, "prove", cleared->cleared ? GBE_STEP_DONE : GBE_STEP_FAILED,
 		  g_strdup(cleared->cleared ? "a write went through" : cleared->reason));
 	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
-	return true;
-}
-
-static bool
-clear_alarm(Clearing *clearing, GError **error)
-{
-	const GbeHealthFacts *facts = clearing->live.look->facts;
-	GbeAlarmCleared *cleared = clearing->cleared;
-	bool dry_run = clearing->options->dry_run;
-
-	gbe_live_etcd_look(&clearing->live, 0);
-	if (!gbe_live_etcd_check_root(&clearing->live, error))
-		return false;
-	if (facts->write.reach != GBE_REACH_ANSWERED)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "which alarms etcd has cannot be told: %s",
-				 clearing->live.look->report->reason);
-	if (facts->corrupt)
-		return throw_corrupt(clearing->live.app, error);
-	cleared->was_up = facts->no_space;
-	cleared->cleared = !facts->no_space;
-	clearing->size_before = MAX(facts->db_size, 0);
-	if (!facts->no_space)
-		return true;
-	if (!back_up(clearing, error) || (!dry_run && !gbe_live_etcd_lock(&clearing->live, error)))
-		return false;
-	if (!compact(clearing, error) || GBE_FAULT("alarm-compacted", error) ||
-	    !defragment(clearing, error))
-		return false;
-	if (!dry_run && !is_worth_it(clearing))
-		return true;
-	if (!disarm(clearing, error) || (!dry_run && !prove(clearing, error)))
-		return false;
 	if (cleared->cleared) {
 		g_autofree char *before = gbe_size_to_text((guint64)clearing->size_before);
-		g_autofree char *after = gbe_size_to_text((guint64)MAX(facts->db_size, 0));
+		g_autofree char *after =
+		    gbe_size_to_text((guint64)MAX(clearing->live.look->facts->db_size, 0));
 		g_autofree char *text =
 		    g_strdup_printf("its database has %s, and had %s", after, before);
 		GbeEventFields fields = {.action = "alarm",
@@ -344,18 +343,33 @@ clear_alarm(Clearing *clearing, GError **error)
 	return true;
 }
 
+/* Without the program's lock, for which greenboot waits. A dry run also takes the steps that say what they would do. */
+static const GbeStep alarm_steps[] = {
+    {"alarm-looked", look_at_alarm, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"alarm-locked", back_up_and_lock, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"alarm-compacted", compact_history, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"alarm-defragmented", defragment_db, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"alarm-disarmed", disarm_alarm, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"alarm-proved", prove_by_write, NULL, GBE_STEP_UNLOCKED, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
+
 bool
 gbe_alarm_clear(GbeApp *app, const GbeAlarmClear *options, GbeAlarmCleared **ret_cleared,
 		GError **error)
 {
 	g_autoptr(GbeAlarmCleared) cleared = g_new0(GbeAlarmCleared, 1);
-	Clearing clearing = {.options = options, .cleared = cleared};
+	Clearing clearing = {.change = {.app = app,
+					.name = "alarm clear",
+					.steps = alarm_steps,
+					.dry_run = options->dry_run},
+			     .options = options,
+			     .cleared = cleared};
 	bool ok;
 
 	cleared->steps = g_ptr_array_new_with_free_func(step_free);
-	if (!gbe_live_etcd_open(app, "alarm clear", &clearing.live, error))
-		return false;
-	ok = clear_alarm(&clearing, error);
+	ok = gbe_change_run(&clearing.change, error);
+	gbe_change_clear(&clearing.change);
 	gbe_live_etcd_clear(&clearing.live);
 	if (ok || cleared->steps->len > 0)
 		*ret_cleared = g_steal_pointer(&cleared);
