@@ -342,12 +342,13 @@ data_refused() {
 # steps: defrag
 data_killed() { # KIND
 	local point
-	local -a command=("$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" defrag --data --no-backup)
 
 	stopped "$1"
-	for point in defrag-data-cleared defrag-data-done $(GREENBOOT_ETCD_FAULT=steps "${command[@]}"); do
-		[[ -d $DATA ]] || stopped "$1"
-		GREENBOOT_ETCD_FAULT="$point=kill" "${command[@]}" || true
+	for point in defrag-data-cleared defrag-data-done $(GREENBOOT_ETCD_FAULT=steps \
+		"$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" defrag --data --no-backup); do
+		[[ $ROOT ]] || stopped "$1"
+		GREENBOOT_ETCD_FAULT="$point=kill" "$BUILD_FAULTS/greenboot-etcd" \
+			--root="$ROOT" defrag --data --no-backup || true
 		disk_cut
 		as_before
 		assert_exit 0 gbe defrag --data --no-backup

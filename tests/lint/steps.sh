@@ -27,7 +27,8 @@ killed() {
 	grep -qE "^[[:space:]]*# steps: $1( \(.*\))?\$" "${@:2}"
 }
 
-mapfile -t sources < <(grep -lE "$runs" $(files 'src/*.c') | grep -vE '/(change|by-hand)\.c$')
+mapfile -t sources < <(files 'src/*.c')
+mapfile -t sources < <(grep -lE "$runs" "${sources[@]}" | grep -vE '/(change|by-hand)\.c$')
 mapfile -t tests < <(files 'tests/crash/*.sh' 'tests/integration/*.sh')
 check operations-found "$([ "${#sources[@]}" -gt 5 ] || echo "only ${#sources[@]} sources use the runner")"
 check each-is-killed "$(operations "${sources[@]}" | while IFS= read -r found; do

@@ -10,8 +10,6 @@
 void
 gbe_change_clear(GbeChange *change)
 {
-	gbe_app_unlock(change->app);
-	g_clear_pointer(&change->maintenance, gbe_lock_release);
 	g_clear_error(&change->why);
 }
 
@@ -96,7 +94,9 @@ gbe_change_run(GbeChange *change, GError **error)
 	}
 	if (change->end != NULL)
 		change->end(change);
-	gbe_app_unlock(change->app);
+	/* A lock that is held during a dry run is the caller's. */
+	if (!change->dry_run)
+		gbe_app_unlock(change->app);
 	g_clear_pointer(&change->maintenance, gbe_lock_release);
 	return change->why == NULL;
 }

@@ -53,8 +53,8 @@ gbe_step_result_to_string(GbeStepResult result)
 	return words[result];
 }
 
-/* Takes @detail. */
-static void
+/* Takes @detail. Always true. */
+static bool
 note_step(Clearing *clearing, const char *name, GbeStepResult result, char *detail)
 {
 	const GbeAlarmClear *options = clearing->options;
@@ -64,6 +64,9 @@ note_step(Clearing *clearing, const char *name, GbeStepResult result, char *deta
 	g_ptr_array_add(clearing->cleared->steps, step);
 	if (options->stepped != NULL)
 		options->stepped(step, options->data);
+	if (result == GBE_STEP_DONE)
+		clearing->changed = true;
+	return true;
 }
 
 static gint64
@@ -75,7 +78,7 @@ deadline_of(const Clearing *clearing)
 static bool
 fail_step(Clearing *clearing, const char *step, const GbeCallFailure *failure, GError **error)
 {
-	note_step(clearing, step, GBE_STEP_FAILED, g_strdup(failure->why));
+	(void)note_step(clearing, step, GBE_STEP_FAILED, g_strdup(failure->why));
 	if (clearing->changed)
 		return gbe_throw(error, GBE_ERROR_PARTIAL,
 				 "etcd did not do the step %s: %s; what was done before it stays, "
@@ -145,19 +148,18 @@ back_up_and_lock(gpointer change, GError **error)
 	Clearing *clearing = change;
 	GbeAlarmCleared *cleared = clearing->cleared;
 
-	if (clearing->options->no_backup) {
-		note_step(clearing, "backup", GBE_STEP_SKIPPED, g_strdup("--no-backup"));
-	} else if (clearing->options->dry_run) {
-		note_step(clearing, "backup", GBE_STEP_WOULD, g_strdup("the data as it is"));
-	} else if (gbe_live_etcd_back_up(&clearing->live, "before the alarm NOSPACE was cleared",
-					 &cleared->backup, error)) {
-		clearing->changed = true;
-		note_step(clearing, "backup", GBE_STEP_DONE, g_strdup(cleared->backup));
-	} else {
-		note_step(clearing, "backup", GBE_STEP_FAILED, g_strdup((*error)->message));
-		return false;
-	}
-	return clearing->options->dry_run || gbe_live_etcd_lock(&clearing->live, error);
+	bool dry_run = clearing->options->dry_run;
+
+	if (clearing->options->no_backup)
+		(void)note_step(clearing, "backup", GBE_STEP_SKIPPED, g_strdup("--no-backup"));
+	else if (dry_run)
+		(void)note_step(clearing, "backup", GBE_STEP_WOULD, g_strdup("the data as it is"));
+	else if (!gbe_live_etcd_back_up(&clearing->live, "before the alarm NOSPACE was cleared",
+					&cleared->backup, error))
+		return !note_step(clearing, "backup", GBE_STEP_FAILED, g_strdup((*error)->message));
+	else
+		(void)note_step(clearing, "backup", GBE_STEP_DONE, g_strdup(cleared->backup));
+	return dry_run || gbe_live_etcd_lock(&clearing->live, error);
 }
 
 static bool
@@ -171,28 +173,20 @@ compact_history(gpointer change, GError **error)
 	g_autofree char *what = g_strdup_printf(
 	    "history before revision %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, to, revision);
 
-	if (to == 0) {
-		note_step(clearing, "compact", GBE_STEP_SKIPPED,
-			  g_strdup_printf("there are %" G_GINT64_FORMAT " revisions, and [alarm] "
-					  "compact-keep=%" G_GUINT64_FORMAT,
-					  revision, keep));
-		return true;
-	}
-	if (clearing->options->dry_run) {
-		note_step(clearing, "compact", GBE_STEP_WOULD, g_steal_pointer(&what));
-		return true;
-	}
-	if (gbe_client_compact(clearing->live.look->client, to, deadline_of(clearing), &failure)) {
-		clearing->changed = true;
-		note_step(clearing, "compact", GBE_STEP_DONE, g_steal_pointer(&what));
-		return true;
-	}
+	if (to == 0)
+		return note_step(clearing, "compact", GBE_STEP_SKIPPED,
+				 g_strdup_printf("there are %" G_GINT64_FORMAT
+						 " revisions, and [alarm] "
+						 "compact-keep=%" G_GUINT64_FORMAT,
+						 revision, keep));
+	if (clearing->options->dry_run)
+		return note_step(clearing, "compact", GBE_STEP_WOULD, g_steal_pointer(&what));
+	if (gbe_client_compact(clearing->live.look->client, to, deadline_of(clearing), &failure))
+		return note_step(clearing, "compact", GBE_STEP_DONE, g_steal_pointer(&what));
 	/* etcd has already compacted to a later revision. */
-	if (failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE) {
-		note_step(clearing, "compact", GBE_STEP_SKIPPED,
-			  g_strdup_printf("etcd has forgotten the %s already", what));
-		return true;
-	}
+	if (failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE)
+		return note_step(clearing, "compact", GBE_STEP_SKIPPED,
+				 g_strdup_printf("etcd has forgotten the %s already", what));
 	return fail_step(clearing, "compact", &failure, error);
 }
 
@@ -208,27 +202,22 @@ defragment_db(gpointer change, GError **error)
 
 	/* etcd does not count the space that the compaction has freed yet: there may be enough room. */
 	gbe_live_etcd_look(&clearing->live, 0);
-	if (!gbe_live_etcd_check_room(&clearing->live, &no_room)) {
-		note_step(clearing, "defrag", GBE_STEP_SKIPPED, g_strdup(no_room->message));
-		return true;
-	}
+	if (!gbe_live_etcd_check_room(&clearing->live, &no_room))
+		return note_step(clearing, "defrag", GBE_STEP_SKIPPED, g_strdup(no_room->message));
 	before = gbe_size_to_text((guint64)clearing->size_before);
-	if (clearing->options->dry_run) {
-		note_step(clearing, "defrag", GBE_STEP_WOULD, g_steal_pointer(&before));
-		return true;
-	}
+	if (clearing->options->dry_run)
+		return note_step(clearing, "defrag", GBE_STEP_WOULD, g_steal_pointer(&before));
 	if (!gbe_client_defragment(clearing->live.look->client, deadline_of(clearing), &failure))
 		return fail_step(clearing, "defrag", &failure, error);
-	clearing->changed = true;
 	gbe_live_etcd_look(&clearing->live, 0);
 	after = gbe_size_to_text((guint64)MAX(facts->db_size, 0));
-	note_step(clearing, "defrag", GBE_STEP_DONE, g_strdup_printf("%s, was %s", after, before));
-	return true;
+	return note_step(clearing, "defrag", GBE_STEP_DONE,
+			 g_strdup_printf("%s, was %s", after, before));
 }
 
-/* False without an error: etcd would raise the alarm again. */
-static bool
-is_worth_it(Clearing *clearing)
+/* Why etcd would raise the alarm again, newly allocated; NULL: it would not. */
+static char *
+why_in_vain(const Clearing *clearing)
 {
 	gint64 size = clearing->live.look->facts->db_size;
 	gint64 quota = clearing->live.look->facts->quota;
@@ -236,15 +225,12 @@ is_worth_it(Clearing *clearing)
 	g_autofree char *may = NULL;
 
 	if (gbe_alarm_is_full(size, quota) != GBE_YES)
-		return true;
+		return NULL;
 	has = gbe_size_to_text((guint64)size);
 	may = gbe_size_to_text((guint64)quota);
-	clearing->cleared->reason =
-	    g_strdup_printf("etcd's database has %s of a quota of %s, and the next write would "
-			    "raise the alarm again: delete keys, or raise --quota-backend-bytes",
-			    has, may);
-	note_step(clearing, "disarm", GBE_STEP_SKIPPED, g_strdup(clearing->cleared->reason));
-	return false;
+	return g_strdup_printf("etcd's database has %s of a quota of %s, and the next write would "
+			       "raise the alarm again: delete keys, or raise --quota-backend-bytes",
+			       has, may);
 }
 
 static bool
@@ -269,14 +255,14 @@ disarm_alarm(gpointer change, GError **error)
 	gint64 deadline;
 	bool ok;
 
-	clearing->change.ended = !clearing->options->dry_run && !is_worth_it(clearing);
+	if (clearing->options->dry_run)
+		return note_step(clearing, "disarm", GBE_STEP_WOULD, g_strdup("NOSPACE")) &&
+		       note_step(clearing, "prove", GBE_STEP_WOULD, g_strdup("a write"));
+	clearing->cleared->reason = why_in_vain(clearing);
+	clearing->change.ended = clearing->cleared->reason != NULL;
 	if (clearing->change.ended)
-		return true;
-	if (clearing->options->dry_run) {
-		note_step(clearing, "disarm", GBE_STEP_WOULD, g_strdup("NOSPACE"));
-		note_step(clearing, "prove", GBE_STEP_WOULD, g_strdup("a write"));
-		return true;
-	}
+		return note_step(clearing, "disarm", GBE_STEP_SKIPPED,
+				 g_strdup(clearing->cleared->reason));
 	if (!gbe_client_disarm(look->client, &own, deadline_of(clearing), &failure))
 		return fail_step(clearing, "disarm", &failure, error);
 	clearing->changed = true;
@@ -300,8 +286,7 @@ disarm_alarm(gpointer change, GError **error)
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
 	if (!ok)
 		return fail_step(clearing, "disarm", &failure, error);
-	note_step(clearing, "disarm", GBE_STEP_DONE, g_strdup(text->str));
-	return true;
+	return note_step(clearing, "disarm", GBE_STEP_DONE, g_strdup(text->str));
 }
 
 /* The write changes no key. Only the alarm could refuse it, and the alarm is asked for afterwards. */
@@ -325,8 +310,8 @@ prove_by_write(gpointer change, GError **error)
 						  "x has the alarm NOSPACE, too: clear it there",
 						  left->member_id);
 	cleared->cleared = left == NULL;
-	note_step(clearing, "prove", cleared->cleared ? GBE_STEP_DONE : GBE_STEP_FAILED,
-		  g_strdup(cleared->cleared ? "a write went through" : cleared->reason));
+	(void)note_step(clearing, "prove", cleared->cleared ? GBE_STEP_DONE : GBE_STEP_FAILED,
+			g_strdup(cleared->cleared ? "a write went through" : cleared->reason));
 	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
 	if (cleared->cleared) {
 		g_autofree char *before = gbe_size_to_text((guint64)clearing->size_before);
