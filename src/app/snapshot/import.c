@@ -658,6 +658,7 @@ drop_entry(gpointer change, GError **error)
 	Importing *importing = change;
 
 	(void)error;
+	gbe_close_fd(&importing->data_fd);
 	gbe_partial_clear(&importing->partial);
 	return true;
 }
@@ -684,9 +685,10 @@ receive_data(gpointer change, GError **error)
 		return false;
 	if (unlinkat(importing->partial.fd, SNAPSHOT, 0) < 0)
 		return gbe_throw_errno(error, errno, "remove %s", SNAPSHOT);
-	return gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, &importing->data_fd, error) &&
-	       hand_over(importing, error) && prove_restored(importing, error) &&
-	       bump_revision(importing, error);
+	if (!gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, &importing->data_fd, error) ||
+	    !hand_over(importing, error))
+		return false;
+	return prove_restored(importing, error) && bump_revision(importing, error);
 }
 
 static bool
