@@ -12,7 +12,6 @@
 
 #define RENEW_TIMER "greenboot-etcd-renew.timer"
 #define TIMER_TIMEOUT_MS 30000
-#define LOCK_WAIT_MS 2000
 /* greenboot-etcd-renew.service may not reach other machines: its packets to them are dropped. */
 #define MEMBER_SECONDS 2
 /* As in app/device/service.c: etcd may replay a long WAL. */
@@ -42,7 +41,7 @@ gbe_pki_result_free(GbePkiResult *result)
 bool
 gbe_pki_change_lock(const GbePkiChange *change, GError **error)
 {
-	return gbe_app_lock(change->app, change->operation, LOCK_WAIT_MS, error);
+	return gbe_app_lock(change->app, change->operation, GBE_WAIT_BY_HAND, error);
 }
 
 /* ---- etcd ---- */

@@ -26,7 +26,6 @@
 #define START_TIMEOUT_MS (300 * 1000)
 #define START_TRIES 3
 #define STOP_TIMEOUT_MS (120 * 1000)
-#define LOCK_WAIT_MS 2000
 
 void
 gbe_cluster_frame_clear(GbeClusterFrame *frame)
@@ -113,7 +112,7 @@ gbe_cluster_frame_note(GbeClusterFrame *frame, GError **error)
 bool
 gbe_cluster_frame_lock(GbeClusterFrame *frame, GError **error)
 {
-	return gbe_app_lock(frame->app, frame->operation, LOCK_WAIT_MS, error);
+	return gbe_app_lock(frame->app, frame->operation, GBE_WAIT_BY_HAND, error);
 }
 
 bool

@@ -25,7 +25,6 @@
 
 /* One that is taken from under a running etcd. */
 #define LIVE_TRIES 3U
-#define LOCK_WAIT_MS 30000
 
 typedef struct {
 	GbeApp *app;
@@ -499,7 +498,7 @@ gbe_damage_record(GbeApp *app, GbeObserved *observed, const char *name, const ch
 	if (was == NULL || was->grade == GBE_GRADE_BAD)
 		return true;
 	set_bad(was, why);
-	if (!gbe_app_lock(app, operation, LOCK_WAIT_MS, error))
+	if (!gbe_app_lock(app, operation, GBE_WAIT_RESULT, error))
 		return false;
 	fields.deployment = was->deployment.id;
 	fields.run = was->run;
@@ -519,7 +518,7 @@ gbe_damage_unreadable(GbeApp *app, GbeObserved *observed, const char *name, cons
 
 	if (last == NULL || !g_str_equal(last->name, name))
 		return true;
-	if (!gbe_app_lock(app, operation, LOCK_WAIT_MS, error))
+	if (!gbe_app_lock(app, operation, GBE_WAIT_RESULT, error))
 		return false;
 	tell_person(app, observed, name, "cannot be read", why, operation);
 	gbe_app_unlock(app);

@@ -25,15 +25,11 @@
 #include "sys/deployment/greenboot.h"
 #include "sys/systemd/events.h"
 
-/* Without its verdict, a run that was green may be taken back: what has the lock may have much to copy. */
-#define JUDGE_LOCK_WAIT_MS 60000
-#define USED_LOCK_WAIT_MS 10000
 #define ASK_SECONDS 10
 
 /* greenboot 0.15 shows these lines of green.d in its status. */
 #define PREFIX_SHOWN 5
 
-#define HEALTH_LOCK_WAIT_MS 5000
 /* The pause between two questions: the first and the longest. */
 #define PAUSE_MIN_USEC (G_USEC_PER_SEC / 5)
 #define PAUSE_MAX_USEC (2 * G_USEC_PER_SEC)
@@ -145,7 +141,7 @@ record_in_ledger(Gate *gate, bool ended)
 	g_autoptr(GError) error = NULL;
 	bool ok;
 
-	if (!gbe_app_lock(gate->app, "health", HEALTH_LOCK_WAIT_MS, &busy))
+	if (!gbe_app_lock(gate->app, "health", GBE_WAIT_GATE, &busy))
 		gbe_note("not recorded: %s", busy->message);
 	ok = (gate->app->lock == NULL || gbe_verdict_note_use(gate->app, &error)) &&
 	     gbe_verdict_look(gate->app, &gate->booted, &facts, &error);
@@ -342,7 +338,7 @@ run_judge(Judge judge, const char *operation)
 
 		if (judge.verdict == GBE_VERDICT_GREEN && greenboot->flavour == GBE_GREENBOOT_SHELL)
 			gbe_events_set_prefix(PREFIX_SHOWN);
-		ok = gbe_app_lock(app, operation, JUDGE_LOCK_WAIT_MS, &error) &&
+		ok = gbe_app_lock(app, operation, GBE_WAIT_VERDICT, &error) &&
 		     judge_run(&judge, &error);
 		gbe_app_unlock(app);
 	}
@@ -402,7 +398,7 @@ gbe_used_run(GbeApp *app)
 	bool ok = true;
 
 	if (gbe_verdict_configure(app, &booted)) {
-		ok = gbe_app_lock(app, "used", USED_LOCK_WAIT_MS, &error) &&
+		ok = gbe_app_lock(app, "used", GBE_WAIT_UNIT, &error) &&
 		     note_used(app, &booted, &error);
 		gbe_app_unlock(app);
 	}

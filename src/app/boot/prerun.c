@@ -28,7 +28,6 @@
 /* How long a failed restore is tried again, and the first pause. */
 #define RETRY_USEC (30 * G_USEC_PER_SEC)
 #define RETRY_PAUSE_USEC (100 * 1000)
-#define LOCK_WAIT_MS 30000
 #define IDLE_SECONDS 60
 
 /* The worker cannot answer: the supervisor asks who owns the data. */
@@ -686,7 +685,7 @@ begin_prerun(Prerun *p, GbeApp *app, int *ret_status)
 		gbe_note("off: [etcd] service is empty");
 		return false;
 	}
-	if (gbe_app_lock(app, "prerun", LOCK_WAIT_MS, &error))
+	if (gbe_app_lock(app, "prerun", GBE_WAIT_PRERUN, &error))
 		return true;
 	gbe_event_start_failed(&(GbeEventFields){.reason = error->message});
 	*ret_status = EXIT_ASK_SUPERVISOR;

@@ -19,9 +19,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* How long gbe_status_refresh() waits for the lock. */
-#define REFRESH_WAIT_MS 30000
-
 #define NEXT_HINT "see why (`greenboot-etcd explain`)"
 
 /* ---- list ---- */
@@ -633,7 +630,7 @@ gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!gbe_app_lock(app, operation, REFRESH_WAIT_MS, &error)) {
+	if (!gbe_app_lock(app, operation, GBE_WAIT_RESULT, &error)) {
 		gbe_note("%s", error->message);
 		return;
 	}
