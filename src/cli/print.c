@@ -51,6 +51,14 @@ gbe_print_object(JsonObject *object)
 }
 
 void
+gbe_print_answer(const GbeField *fields, const void *answer)
+{
+	g_autoptr(JsonObject) object = gbe_fields_answer(fields, answer);
+
+	gbe_print_object(object);
+}
+
+void
 gbe_print_array(JsonArray *array)
 {
 	g_autoptr(JsonNode) node = json_node_init_array(json_node_alloc(), array);

@@ -31,16 +31,17 @@ static const struct {
 };
 
 static const char *const kinds[] = {
-    [GBE_FIELD_TEXT] = "string",    [GBE_FIELD_NAMES] = "names",
-    [GBE_FIELD_NUMBER] = "integer", [GBE_FIELD_SEQUENCE] = "integer",
-    [GBE_FIELD_COUNT] = "integer",  [GBE_FIELD_TIME] = "integer",
-    [GBE_FIELD_KNOWN] = "known",    [GBE_FIELD_FLAG] = "boolean",
-    [GBE_FIELD_TRI] = "tri",	    [GBE_FIELD_WORD] = "word",
-    [GBE_FIELD_PART] = "object",    [GBE_FIELD_MOMENT] = "known",
-    [GBE_FIELD_INTEGER] = "known",  [GBE_FIELD_SECONDS] = "number",
-    [GBE_FIELD_TEXTS] = "strings",  [GBE_FIELD_LIST] = "list",
-    [GBE_FIELD_MAYBE] = "maybe",    [GBE_FIELD_OWN] = "own",
-    [GBE_FIELD_ID] = "string",	    [GBE_FIELD_ARRAY] = "list",
+    [GBE_FIELD_TEXT] = "string",     [GBE_FIELD_NAMES] = "names",
+    [GBE_FIELD_NUMBER] = "integer",  [GBE_FIELD_SEQUENCE] = "integer",
+    [GBE_FIELD_COUNT] = "integer",   [GBE_FIELD_TIME] = "integer",
+    [GBE_FIELD_KNOWN] = "known",     [GBE_FIELD_FLAG] = "boolean",
+    [GBE_FIELD_TRI] = "tri",	     [GBE_FIELD_WORD] = "word",
+    [GBE_FIELD_PART] = "object",     [GBE_FIELD_MOMENT] = "known",
+    [GBE_FIELD_INTEGER] = "known",   [GBE_FIELD_SECONDS] = "number",
+    [GBE_FIELD_TEXTS] = "strings",   [GBE_FIELD_LIST] = "list",
+    [GBE_FIELD_MAYBE] = "maybe",     [GBE_FIELD_OWN] = "own",
+    [GBE_FIELD_ID] = "string",	     [GBE_FIELD_ARRAY] = "list",
+    [GBE_FIELD_PRESENT] = "boolean",
 };
 
 static JsonArray *

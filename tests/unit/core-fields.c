@@ -144,6 +144,7 @@ static const GbeField written_fields[] = {
     GBE_FIELD(Written, id, "id", ID),
     GBE_FIELD_BY(Written, more, "", MORE, answer_fields, 0),
     GBE_FIELD_OF(Written, array, "array", ARRAY, &items, 0),
+    GBE_FIELD(Written, array, "present", PRESENT),
     {0},
 };
 
@@ -160,9 +161,10 @@ START_TEST(only_written)
 		g_autoptr(JsonObject) object = gbe_fields_answer(written_fields, &written);
 		g_autofree char *text = gbe_json_print_line(object);
 		g_autofree char *expected = g_strdup_printf(
-		    "{\"schema\":1,\"id\":%s,%s,\"array\":[%s]}",
+		    "{\"schema\":1,\"id\":%s,%s,\"array\":[%s],\"present\":%s}",
 		    i == 0 ? "null" : "\"00000000000000ff\"", more,
-		    i == 0 ? "" : "{\"name\":\"a\",\"age\":1},{\"name\":null,\"age\":null}");
+		    i == 0 ? "" : "{\"name\":\"a\",\"age\":1},{\"name\":null,\"age\":null}",
+		    i == 0 ? "false" : "true");
 
 		ck_assert_str_eq(g_strchomp(text), expected);
 		written.id = 255;

@@ -144,6 +144,7 @@ read_field(const GbeField *f, GbeMembers *m, void *at)
 		break;
 	case GBE_FIELD_ID:
 	case GBE_FIELD_ARRAY:
+	case GBE_FIELD_PRESENT:
 	case GBE_FIELD_MORE:
 		break;
 	}
@@ -282,6 +283,9 @@ print_field(const GbeField *f, JsonObject *object, const void *at)
 		break;
 	case GBE_FIELD_ARRAY:
 		print_array(f, object, *(GArray *const *)at);
+		break;
+	case GBE_FIELD_PRESENT:
+		json_object_set_boolean_member(object, f->key, *(void *const *)at != NULL);
 		break;
 	case GBE_FIELD_MORE:
 		gbe_fields_print(f->of, object, at);
