@@ -41,7 +41,7 @@ static const char *const kinds[] = {
     [GBE_FIELD_TEXTS] = "strings",   [GBE_FIELD_LIST] = "list",
     [GBE_FIELD_MAYBE] = "maybe",     [GBE_FIELD_OWN] = "own",
     [GBE_FIELD_ID] = "string",	     [GBE_FIELD_ARRAY] = "list",
-    [GBE_FIELD_PRESENT] = "boolean",
+    [GBE_FIELD_PRESENT] = "boolean", [GBE_FIELD_SAID] = "said",
 };
 
 static JsonArray *

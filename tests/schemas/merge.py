@@ -48,6 +48,8 @@ def member(field):
     null = not field["always"] and not field["later"]
     if kind == "string":
         return {"type": ["string", "null"] if null else "string"}
+    if kind == "said":
+        return {"type": "string"}
     if kind == "known":
         return {"type": ["integer", "null"] if null else "integer"}
     if kind in ("integer", "number", "boolean"):

@@ -52,7 +52,7 @@ static const GbeField offsite_fields[] = {
 };
 const GbeFieldItems gbe_offsite_items = {offsite_fields, sizeof(GbeOffsiteStatus)};
 
-static const GbeField rehearsal_fields[] = {
+const GbeField gbe_rehearsal_fields[] = {
     GBE_FIELD_SET(GbeRehearsal, deployment.id, "deployment", TEXT),
     GBE_FIELD(GbeRehearsal, deployment.handle, NULL, TEXT),
     GBE_FIELD_OF(GbeRehearsal, result, "result", WORD, &gbe_rehearsal_words, GBE_FIELD_ALWAYS),
@@ -66,7 +66,7 @@ static const GbeField rehearsal_fields[] = {
     GBE_FIELD(GbeRehearsal, locked, "locked", FLAG),
     {0},
 };
-const GbeFieldItems gbe_rehearsal_items = {rehearsal_fields, sizeof(GbeRehearsal)};
+const GbeFieldItems gbe_rehearsal_items = {gbe_rehearsal_fields, sizeof(GbeRehearsal)};
 
 /* ---- periodic backups ---- */
 

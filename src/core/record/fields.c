@@ -144,6 +144,7 @@ read_field(const GbeField *f, GbeMembers *m, void *at)
 		break;
 	case GBE_FIELD_ID:
 	case GBE_FIELD_ARRAY:
+	case GBE_FIELD_SAID:
 	case GBE_FIELD_PRESENT:
 	case GBE_FIELD_MORE:
 		break;
@@ -217,6 +218,7 @@ print_array(const GbeField *f, JsonObject *object, const GArray *list)
 static void
 print_field(const GbeField *f, JsonObject *object, const void *at)
 {
+	const char *(*said)(guint);
 	g_autofree char *id = NULL;
 
 	switch (f->kind) {
@@ -283,6 +285,10 @@ print_field(const GbeField *f, JsonObject *object, const void *at)
 		break;
 	case GBE_FIELD_ARRAY:
 		print_array(f, object, *(GArray *const *)at);
+		break;
+	case GBE_FIELD_SAID:
+		said = (const char *(*)(guint))f->of;
+		gbe_json_set_string(object, f->key, said(*(const guint *)at));
 		break;
 	case GBE_FIELD_PRESENT:
 		json_object_set_boolean_member(object, f->key, *(void *const *)at != NULL);

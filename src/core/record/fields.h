@@ -33,6 +33,7 @@ typedef enum {
 	/* The kinds that follow are for answers that are only written. */
 	GBE_FIELD_ID,	   /* guint64; written as 16 hex digits; 0: not known, written as null */
 	GBE_FIELD_ARRAY,   /* GArray * of structures; NULL: empty. ->of: its GbeFieldItems */
+	GBE_FIELD_SAID,	   /* an enumeration; written as a word. ->of: const char *(value) */
 	GBE_FIELD_PRESENT, /* a pointer; written as whether it is not NULL */
 	GBE_FIELD_MORE,	   /* a structure whose members stand in the same object. ->of: its table */
 } GbeFieldKind;
@@ -87,6 +88,7 @@ typedef struct {
 #define GBE_FIELD_TYPE_ID guint64
 #define GBE_FIELD_TYPE_ARRAY GArray *
 #define GBE_FIELD_TYPE_PRESENT void *
+#define GBE_FIELD_TYPE_SAID guint
 #define GBE_FIELD(type, member, key, kind)                                                         \
 	{                                                                                          \
 		key, GBE_FIELD_##kind, GBE_TYPED_OFFSET(type, member, GBE_FIELD_TYPE_##kind),      \
