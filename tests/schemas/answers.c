@@ -9,12 +9,14 @@
 #define TABLE(file, table) extern const GbeField table[];
 #define ARRAY(file, table) extern const GbeField table[];
 #define OTHER(file, table) extern const GbeField table[];
+#define MIXED(file, table) extern const GbeField table[];
 #define PARTS(file, parts)
 #define BY_HAND(file, why)
 #include "answers.h"
 #undef TABLE
 #undef ARRAY
 #undef OTHER
+#undef MIXED
 #undef PARTS
 #undef BY_HAND
 
@@ -25,6 +27,7 @@ static const struct {
 #define TABLE(file, table) {file, "table", NULL, table},
 #define ARRAY(file, table) {file, "array", NULL, table},
 #define OTHER(file, table) {file, "other", NULL, table},
+#define MIXED(file, table) {file, "mixed", NULL, table},
 #define PARTS(file, parts) {file, "parts", parts, NULL},
 #define BY_HAND(file, why) {file, "by hand", why, NULL},
 #include "answers.h"

@@ -81,8 +81,15 @@ def structure(forms, answer):
     return {"type": "object", "properties": properties, "required": required}
 
 
+def with_more(new, old):
+    """@new with the members of @old that no table has."""
+    extra = {key: value for key, value in old.get("properties", {}).items() if key not in new["properties"]}
+    required = [key for key in extra if key in old.get("required", [])]
+    return dict(new, properties=dict(new["properties"], **extra), required=new["required"] + required)
+
+
 def structures(tables):
-    """File name -> structure; None: written by hand. Of an answer made of others: key -> file name."""
+    """File name -> structure; "and more": members that no table has are kept. None: written by hand. Of an answer made of others: key -> file name."""
     made, forms = {}, {}
     for answer in tables:
         name = answer["file"]
@@ -91,6 +98,8 @@ def structures(tables):
         elif answer["form"] == "parts":
             words = answer["text"].split()
             made[name] = dict(zip(words[::2], words[1::2]))
+        elif answer["form"] == "mixed":
+            made[name] = dict(structure([answer["fields"]], True), **{"and more": True})
         else:
             forms[name] = forms.get(name, []) + [answer["fields"]]
             node = structure(forms[name], True)
@@ -114,6 +123,8 @@ def main():
             with open(path) as file:
                 before = file.read()
         whole[name] = json.loads(before)
+        if new is not None and new.pop("and more", False):
+            new = with_more(new, whole[name])
         if new is not None and "type" in new:
             whole[name] = merged(new, whole[name])
         elif new is not None:
