@@ -207,7 +207,7 @@ add_next(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook *look)
 	    for_status != NULL ? gbe_status_collect(app, for_status, look) : NULL;
 	GbeExplainOptions options = {.deliberate = GBE_UNKNOWN,
 				     .live = look != NULL ? look->facts : NULL};
-	JsonObject *explained = NULL;
+	g_autoptr(GbeExplained) explained = NULL;
 
 	gbe_diagnosis_add(diagnosis, "status",
 			  status != NULL ? of_object(gbe_status_to_json(status)) : NULL,
@@ -216,8 +216,10 @@ add_next(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook *look)
 	for_explain = observe(app, &error);
 	if (for_explain != NULL && !gbe_explain(app, for_explain, &options, &explained, &error))
 		explained = NULL;
-	gbe_diagnosis_add(diagnosis, "explain", explained != NULL ? of_object(explained) : NULL,
-			  error != NULL ? error->message : NULL);
+	gbe_diagnosis_add(
+	    diagnosis, "explain",
+	    explained != NULL ? of_object(gbe_fields_answer(gbe_explain_fields, explained)) : NULL,
+	    error != NULL ? error->message : NULL);
 }
 
 static char *

@@ -9,6 +9,7 @@
 #include "app/backup/observe.h"
 #include "app/health/look.h"
 #include "app/report/records.h"
+#include "core/decide/plan.h"
 #include "core/record/fields.h"
 
 /* The reason in `etcd{}` when etcd was not asked. */
@@ -131,10 +132,29 @@ typedef struct {
 	const GbeHealthFacts *live; /* of the running etcd; NULL: not asked */
 } GbeExplainOptions;
 
-/* {schema, deployment, rule, also[], reason, facts{}, actions[], branches[]}. A branch, {if, rule, reason,
- * actions[]}, is a decision that only verification can settle. Uses @observed up. */
+/* A decision. The texts and the lists are the plan's. */
+typedef struct {
+	char *condition; /* under which it follows: "NAME does not validate"; NULL: the first one */
+	GbePlan *plan;
+	const char *rule, *reason;
+	GPtrArray *also, *actions; /* of const char *: the rules that followed; of GbeAction */
+} GbeExplainDecision;
+
+typedef struct {
+	char *deployment; /* NULL: not known */
+	GbeExplainDecision decision;
+	bool hold;
+	JsonObject
+	    *facts; /* an unknown fact is null, with its reason in "<key>_why" if there is one */
+	GPtrArray *branches; /* of GbeExplainDecision: what only verification can settle */
+} GbeExplained;
+
+void gbe_explained_free(GbeExplained *explained);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeExplained, gbe_explained_free)
+extern const GbeField gbe_explain_fields[];
+/* Uses @observed up. */
 bool gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options,
-		 JsonObject **ret_object, GError **error) GBE_CHECKED;
+		 GbeExplained **ret_explained, GError **error) GBE_CHECKED;
 
 /* ---- log: the ledger for people ---- */
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/plan.h"
 
-#include "core/json/parse.h"
-
 static void
 action_free(gpointer data)
 {
@@ -89,9 +87,8 @@ gbe_action_to_string(GbeActionKind kind)
 	return (guint)kind < G_N_ELEMENTS(names) ? names[kind] : "?";
 }
 
-/* The command for carrying out the action by hand. Newly allocated. NULL where there is none. */
-static char *
-command_for(const GbeAction *action)
+char *
+gbe_action_command(const GbeAction *action)
 {
 	switch (action->kind) {
 	case GBE_ACTION_BACKUP:
@@ -114,23 +111,4 @@ command_for(const GbeAction *action)
 	default:
 		return NULL;
 	}
-}
-
-JsonArray *
-gbe_plan_actions_to_json(const GbePlan *plan)
-{
-	JsonArray *array = json_array_new();
-
-	for (guint i = 0; i < plan->actions->len; i++) {
-		const GbeAction *action = plan->actions->pdata[i];
-		g_autofree char *command = command_for(action);
-		JsonObject *object = json_object_new();
-
-		json_object_set_string_member(object, "action", gbe_action_to_string(action->kind));
-		gbe_json_set_string(object, "name", action->name);
-		gbe_json_set_string(object, "reason", action->reason);
-		gbe_json_set_string(object, "command", command);
-		json_array_add_object_element(array, object);
-	}
-	return array;
 }
