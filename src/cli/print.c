@@ -59,6 +59,16 @@ gbe_print_answer(const GbeField *fields, const void *answer)
 }
 
 void
+gbe_print_answers(const GbeField *fields, const GPtrArray *answers)
+{
+	g_autoptr(JsonArray) array = json_array_new();
+
+	for (guint i = 0; i < answers->len; i++)
+		json_array_add_object_element(array, gbe_fields_answer(fields, answers->pdata[i]));
+	gbe_print_array(array);
+}
+
+void
 gbe_print_array(JsonArray *array)
 {
 	g_autoptr(JsonNode) node = json_node_init_array(json_node_alloc(), array);

@@ -129,7 +129,7 @@ gbe_diagnosis_add(GbeDiagnosis *diagnosis, const char *name, JsonNode *content, 
 	part->size = strlen(part->text);
 	if (part->size > PART_MAX) {
 		g_free(part->why);
-		part->why = g_strdup_printf("too large: %" G_GSIZE_FORMAT " bytes", part->size);
+		part->why = g_strdup_printf("too large: %" G_GUINT64_FORMAT " bytes", part->size);
 		g_free(part->text);
 		part->text = g_strdup("null\n");
 		part->size = strlen(part->text);
@@ -152,7 +152,7 @@ gbe_diagnosis_pack(const GbeDiagnosis *diagnosis, GBytes **ret_archive, GError *
 	for (guint i = 0; i < diagnosis->parts->len; i++) {
 		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
 
-		g_string_append_printf(contents, "%-18s %8" G_GSIZE_FORMAT "%s%s\n", part->name,
+		g_string_append_printf(contents, "%-18s %8" G_GUINT64_FORMAT "%s%s\n", part->name,
 				       part->size, part->why != NULL ? "  " : "",
 				       part->why != NULL ? part->why : "");
 		g_ptr_array_add(names, g_strconcat(TOP, part->name, NULL));

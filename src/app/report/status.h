@@ -158,8 +158,18 @@ bool gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *op
 
 /* ---- log: the ledger for people ---- */
 
-/* One object for each record, in the order in which it was written (data/schema/log.json). "text" has the record in
- * words; "detail" is true for a record that only repeats or completes another one. @since: seconds since the epoch, 0:
- * from the beginning; times are only labels, because clocks go wrong. @backup: only records that name it, NULL: all. */
-bool gbe_log_read(GbeApp *app, gint64 since, const char *backup, JsonArray **ret_log,
+/* A record in words. */
+typedef struct {
+	gint64 sequence, time; /* -1: a place that cannot be read; 0: not known */
+	char *kind;
+	char *deployment, *run; /* that had the data then; NULL: not known */
+	char *text;
+	bool detail;	    /* it only repeats or completes another record */
+	JsonObject *record; /* as it is in the ledger */
+} GbeLogEvent;
+
+extern const GbeFieldItems gbe_log_items;
+/* In the order in which the records were written: of GbeLogEvent. @since: seconds since the epoch, 0: from the beginning;
+ * times are only labels, because clocks go wrong. @backup: only records that name it, NULL: all. */
+bool gbe_log_read(GbeApp *app, gint64 since, const char *backup, GPtrArray **ret_log,
 		  GError **error) GBE_CHECKED;
