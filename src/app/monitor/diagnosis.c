@@ -210,7 +210,8 @@ add_next(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook *look)
 	g_autoptr(GbeExplained) explained = NULL;
 
 	gbe_diagnosis_add(diagnosis, "status",
-			  status != NULL ? of_object(gbe_status_to_json(status)) : NULL,
+			  status != NULL ? of_object(gbe_fields_answer(gbe_status_fields, status))
+					 : NULL,
 			  error != NULL ? error->message : NULL);
 	g_clear_error(&error);
 	for_explain = observe(app, &error);

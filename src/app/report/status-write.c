@@ -217,7 +217,8 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 	list = gbe_list_collect(observed, false);
 	json_object_set_array_member(whole, "list", gbe_list_to_json(list));
 	status = gbe_status_collect(app, observed, look);
-	json_object_set_object_member(whole, "status", gbe_status_to_json(status));
+	json_object_set_object_member(whole, "status",
+				      gbe_fields_answer(gbe_status_fields, status));
 	if (!write_json(app, whole, &error))
 		g_debug("status.json: %s", error->message);
 }

@@ -289,12 +289,6 @@ gbe_status_free(GbeStatus *status)
 	gbe_fields_free(&status_items, status);
 }
 
-JsonObject *
-gbe_status_to_json(const GbeStatus *status)
-{
-	return gbe_fields_answer(gbe_status_fields, status);
-}
-
 /* Bytes in the data directory, apparent; -1: could not be told. */
 static gint64
 data_size(const GbeObserved *observed)

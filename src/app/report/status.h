@@ -77,9 +77,8 @@ typedef struct {
 	GbeStatusNext next;
 } GbeStatus;
 
-extern const GbeField gbe_status_etcd_fields[];
+extern const GbeField gbe_status_fields[], gbe_status_etcd_fields[];
 void gbe_status_free(GbeStatus *status);
-JsonObject *gbe_status_to_json(const GbeStatus *status);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStatus, gbe_status_free)
 
 /* `status`. @look: at etcd just now, or NULL (not asked). Uses @observed up: its facts are those of the next boot
