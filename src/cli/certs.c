@@ -245,7 +245,7 @@ gbe_cli_certs_reset(GbeCli *cli, bool undo, bool dry_run, const char *timeout, G
 	return ok;
 }
 
-/* Of the path alone. */
+/* The answer is the path itself. */
 const GbeField gbe_certs_export_fields[] = {
     {"path", GBE_FIELD_TEXT, 0, NULL, GBE_FIELD_ALWAYS},
     {0},

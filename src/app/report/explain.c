@@ -11,7 +11,7 @@
 
 /* ---- the facts ---- */
 
-/* What is shown: copies of the facts and what follows from them, which borrow all texts, and more. */
+/* The facts that are shown: copies that borrow all texts, and conclusions from them. */
 typedef struct {
 	GbeFacts facts;
 	GbeSituation situation;
@@ -248,7 +248,7 @@ take_plan(GbeExplainDecision *decision, GbePlan *plan)
 						    g_array_index(plan->also, GbeRule, i)));
 }
 
-/* What retention removes after @plan becomes actions of it. */
+/* The removals of retention after @plan become actions of it. */
 static void
 add_removals(GbeFacts *facts, GbePlan *plan)
 {

@@ -143,8 +143,7 @@ typedef struct {
 	char *deployment; /* NULL: not known */
 	GbeExplainDecision decision;
 	bool hold;
-	JsonObject
-	    *facts; /* an unknown fact is null, with its reason in "<key>_why" if there is one */
+	JsonObject *facts;   /* unknown: null, and the reason in "<key>_why" */
 	GPtrArray *branches; /* of GbeExplainDecision: what only verification can settle */
 } GbeExplained;
 

@@ -74,11 +74,12 @@ print_text(const GbeExplained *explained)
 	g_autofree char *deployment = gbe_deployment_id_short(
 	    explained->deployment != NULL ? explained->deployment : "(no deployment)");
 	g_autoptr(GList) keys = json_object_get_members(explained->facts);
+	g_autoptr(GString) rules = g_string_new(first->rule);
 
-	gbe_print("The next start of %s\n\nRule %s", deployment, first->rule);
 	for (guint i = 0; i < first->also->len; i++)
-		gbe_print(", then %s", (const char *)first->also->pdata[i]);
-	gbe_print(": %s\n", first->reason != NULL ? first->reason : "?");
+		g_string_append_printf(rules, ", then %s", (const char *)first->also->pdata[i]);
+	gbe_print("The next start of %s\n\nRule %s: %s\n", deployment, rules->str,
+		  first->reason != NULL ? first->reason : "?");
 	print_actions(first->actions);
 	for (guint i = 0; i < explained->branches->len; i++) {
 		const GbeExplainDecision *branch = explained->branches->pdata[i];

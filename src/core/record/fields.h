@@ -44,7 +44,7 @@ typedef enum {
 	/* Written only where it is set: format 1 began without it. Of a text, a flag, or a number that may be unknown. */
 	GBE_FIELD_LATER = 4,
 	GBE_FIELD_OR_NULL = 8, /* a part: null where its first field, a text, is NULL */
-	GBE_FIELD_ALWAYS = 16, /* an answer's text or number: never null. For its schema. */
+	GBE_FIELD_ALWAYS = 16, /* of an answer, for its schema: the member is never null */
 } GbeFieldFlags;
 
 typedef struct {
