@@ -31,6 +31,7 @@
 ##   bench              the figures of docs beside what a user would run instead (root)
 ##   bench-story        what a good and a bad update cost a machine with a database of 8 GB (root)
 ##   completions        write the tables of data/completion from those of the programs
+##   schemas            write data/schema from the tables of the answers; titles and descriptions stay
 ##   format             rewrite the C sources with clang-format
 ##   rpm                RPM packages in build/rpm (rpmbuild)
 ##   check-rpm          what is in them, rpmlint, installed and erased by rpm, in an image (root)
@@ -62,7 +63,7 @@
 ##   DEMO_FS=xfs|btrfs|ext4|xfs-noreflink|none  file system of the demo (default xfs)
 ##   PROGRAMS='store certs cluster'  which optional programs are built, tested and installed (default: all)
 ##   VARIANT=NAME       build in build/NAME (default: default)
-##   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS AR NM PKG_CONFIG INSTALL  respected, also on the command line:
+##   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS AR NM OBJCOPY PKG_CONFIG INSTALL  respected, also on the command line:
 ##                      what the build itself needs is added, never lost
 ##
 ## Directories for install
@@ -157,6 +158,7 @@ cockpitdir ?= $(datadir)/cockpit/greenboot-etcd
 
 CFLAGS ?= -O2 -g
 NM ?= nm
+OBJCOPY ?= objcopy
 
 comma := ,
 empty :=
@@ -280,6 +282,8 @@ unit_sources := $(call tests_of,unit,*.c)
 fuzz_sources := $(call tests_of,fuzz,*.c)
 # Small C programs that suites start, e.g. one that holds a lock.
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)
+# Prints the tables of all answers, for the schemas.
+answers_source := tests/schemas/answers.c
 # A disk that records, and what looks at what is left on it.
 crash_sources := $(wildcard tests/crash/*.c)
 
@@ -315,9 +319,11 @@ replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(wildcard tests/fuz
 	tests/fuzz/$(p)/%.c,$(B)/tests/unit/$(p)/$(p)-fuzz-%,$(wildcard tests/fuzz/$(p)/*.c)))
 fuzzers := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(fuzz_sources))
 helpers := $(patsubst %.c,$(B)/%,$(helper_sources))
+# Only with all programs, because it has the tables of all.
+answers := $(if $(filter 3,$(words $(PROGRAMS))),$(B)/tests/schemas/answers)
 crash_programs := $(addprefix $(B)/tests/crash/,blocklog commits look)
 all_objects := $(call objects,$(lib_sources) $(cli_sources) $(optional_mains) $(optional_sources) $(initramfs_sources) $(hook_sources) $(unit_sources) \
-	$(helper_sources) $(fuzz_sources) $(crash_sources) tests/lib/replay.c)
+	$(helper_sources) $(answers_source) $(fuzz_sources) $(crash_sources) tests/lib/replay.c)
 
 # ---- build ---------------------------------------------------------------------------------------
 
@@ -325,13 +331,15 @@ all_objects := $(call objects,$(lib_sources) $(cli_sources) $(optional_mains) $(
 $(PROGRAMS): %: $(B)/hooks/greenboot-etcd-%
 	@:
 
-.PHONY: all unit-programs helper-programs crash-programs objects FORCE
+.PHONY: all unit-programs helper-programs answers-program crash-programs objects FORCE
 all: $(library) $(foreach p,$(PROGRAMS),$(call archives_of,$(p))) $(cli) $(hooks) $(initramfs) $(optional) $(member)
 	@rm -f $(filter-out $(optional) $(member),$(wildcard $(B)/hooks/greenboot-etcd-*))
 
 unit-programs: $(units) $(replays)
 	@:
 helper-programs: $(helpers)
+	@:
+answers-program: $(answers)
 	@:
 crash-programs: $(crash_programs)
 	@:
@@ -415,6 +423,16 @@ $(helpers): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
 
+# The tables of the optional programs lie in their mains, which are no mains here.
+mains_as_parts := $(PROGRAMS:%=$(B)/tests/schemas/main-%.o)
+$(mains_as_parts): $(B)/tests/schemas/main-%.o: $(plain)/src/%/main.o
+	@mkdir -p $(@D)
+	$(Q)$(OBJCOPY) --redefine-sym main=main_of_$* $< $@
+$(answers): $(B)/%: $(B)/%.o $(call objects,$(filter-out src/cli/verbs.c,$(cli_sources))) $(mains_as_parts) \
+	$(foreach p,$(PROGRAMS),$(B)/libgreenboot-etcd-$(p).a) $(library)
+	$(call say,LINK,$@)
+	$(Q)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) $(pkg_libs)
+
 # Of the tests, this alone knows FUSE.
 $(B)/tests/crash/serve.o: private own_cflags = $(call pkg,--cflags fuse3)
 $(B)/tests/crash/blocklog: private own_libs = $(call pkg,--libs fuse3)
@@ -465,7 +483,7 @@ run_suites = $(call test_env,$(1)) tests/run-suites
 run_waiting = $(call test_env,$(1)) JOBS=$$((2 * $(JOBS))) tests/run-suites
 
 .PHONY: check check-unit check-integration check-differential check-histories check-crash check-system check-vm \
-	check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story lint warnings asan valgrind fuzz fuzzers demo bench completions format
+	check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story schemas lint warnings asan valgrind fuzz fuzzers demo bench completions format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -547,10 +565,15 @@ bench-story: os-programs
 	+@$(MAKE) helper-programs FAULTS=0
 	@OS_PROGRAMS='$(CURDIR)/build/system' $(call test_env,0) tests/bench/story
 
+schemas:
+	+@$(MAKE) FAULTS=0 D= answers-program
+	@$(plain)/tests/schemas/answers >build/answers.json
+	@python3 tests/schemas/merge.py build/answers.json data/schema
+
 # The two that take longest begin, so that none of them is waited for at the end.
 lint_first := tests/lint/warnings.sh tests/lint/shellcheck.sh
 lint:
-	+@$(MAKE) FAULTS=0 D= all
+	+@$(MAKE) FAULTS=0 D= all answers-program
 	+@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' MAKE='$(MAKE)' $(call run_suites,0) lint \
 		$(lint_first) $(filter-out $(lint_first),$(wildcard tests/lint/*.sh))
 

@@ -276,19 +276,27 @@ order_of(GbeCli *cli, GbeOthersOrder *order, GError **error)
 	return read_validity(&order->validity, error);
 }
 
+typedef struct {
+	GbeOthersResult done;
+	const char *authority;
+} IssuedAnswer;
+
+const GbeField gbe_certs_issued_fields[] = {
+    GBE_FIELD_SET(IssuedAnswer, done.certificate_path, "certificate", TEXT),
+    GBE_FIELD(IssuedAnswer, done.key_path, "key", TEXT),
+    GBE_FIELD_SET(IssuedAnswer, authority, "authority", TEXT),
+    GBE_FIELD(IssuedAnswer, done.not_after, "not_after", TIME),
+    {0},
+};
+
 static void
 print_issued(GbeCli *cli, const GbeOthersResult *result)
 {
 	g_autofree char *until = gbe_text_time(result->not_after);
 
 	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_json_answer();
-
-		gbe_json_set_string(object, "certificate", result->certificate_path);
-		gbe_json_set_string(object, "key", result->key_path);
-		gbe_json_set_string(object, "authority", GBE_PKI_LIVE "/ca.crt");
-		json_object_set_int_member(object, "not_after", result->not_after);
-		gbe_print_object(object);
+		gbe_print_answer(gbe_certs_issued_fields,
+				 &(const IssuedAnswer){*result, GBE_PKI_LIVE "/ca.crt"});
 	} else if (!cli->quiet && result->key_path != NULL) {
 		gbe_print("%s and its key %s, until %s\n", result->certificate_path,
 			  result->key_path, until);

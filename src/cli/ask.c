@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cli/ask.h"
 
-#include "base/format.h"
-#include "core/json/parse.h"
-
 void
 gbe_question_clear(GbeCliQuestion *question)
 {
@@ -27,24 +24,6 @@ gbe_question_open(const GbeCli *cli, GbeCliQuestion *question, GError **error)
 	question->deadline = gbe_app_deadline(cli->app);
 	return gbe_client_open(&question->at.endpoint, &question->client, &question->failure) ||
 	       gbe_question_unanswered(question, error);
-}
-
-void
-gbe_json_set_id(JsonObject *object, const char *key, guint64 id)
-{
-	g_autofree char *text = id != 0 ? gbe_hex64(id) : NULL;
-
-	gbe_json_set_string(object, key, text);
-}
-
-JsonArray *
-gbe_texts_to_json(const GPtrArray *texts)
-{
-	JsonArray *array = json_array_new();
-
-	for (guint i = 0; texts != NULL && i < texts->len; i++)
-		json_array_add_string_element(array, texts->pdata[i]);
-	return array;
 }
 
 /* Joins the texts with commas. NULL where there are none. */

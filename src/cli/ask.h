@@ -20,9 +20,5 @@ bool gbe_question_open(const GbeCli *cli, GbeCliQuestion *question, GError **err
 /* Sets the error of a call that failed. Always returns false. */
 bool gbe_question_unanswered(const GbeCliQuestion *question, GError **error);
 
-/* As etcd prints ids; null for 0. */
-void gbe_json_set_id(JsonObject *object, const char *key, guint64 id);
-/* @texts: of char *; NULL: none. */
-JsonArray *gbe_texts_to_json(const GPtrArray *texts);
 /* Joined with commas; newly allocated; NULL where there are none. */
 char *gbe_texts_to_line(const GPtrArray *texts);

@@ -167,9 +167,15 @@ gbe_cli_certs_list(GbeCli *cli, JsonObject *authority, GError **error)
 
 /* ---- reset ---- */
 
-static JsonArray *
-paths_json(const GPtrArray *paths)
+typedef struct {
+	GbeCertsResetOptions asked;
+	GbeCertsReset done;
+} ResetAnswer;
+
+static void
+print_path_list(JsonObject *object, const char *key, const void *field)
 {
+	const GPtrArray *paths = *(GPtrArray *const *)field;
 	JsonArray *array = json_array_new();
 
 	for (guint i = 0; i < paths->len; i++) {
@@ -177,24 +183,21 @@ paths_json(const GPtrArray *paths)
 
 		json_array_add_string_element(array, text);
 	}
-	return array;
+	json_object_set_array_member(object, key, array);
 }
+static const GbeFieldOwn own_paths = {.print = print_path_list};
 
-static void
-print_reset_json(const GbeCertsReset *reset, const GbeCertsResetOptions *options)
-{
-	g_autoptr(JsonObject) object = gbe_json_answer();
-
-	json_object_set_boolean_member(object, "undo", options->undo);
-	json_object_set_boolean_member(object, "dry_run", options->dry_run);
-	json_object_set_boolean_member(object, "done", reset->done);
-	json_object_set_boolean_member(object, "healthy", reset->healthy);
-	json_object_set_boolean_member(object, "put_back", reset->put_back);
-	gbe_json_set_string(object, "reason", reset->reason);
-	json_object_set_array_member(object, "removed", paths_json(reset->removed));
-	json_object_set_array_member(object, "restored", paths_json(reset->restored));
-	gbe_print_object(object);
-}
+const GbeField gbe_certs_reset_fields[] = {
+    GBE_FIELD(ResetAnswer, asked.undo, "undo", FLAG),
+    GBE_FIELD(ResetAnswer, asked.dry_run, "dry_run", FLAG),
+    GBE_FIELD(ResetAnswer, done.done, "done", FLAG),
+    GBE_FIELD(ResetAnswer, done.healthy, "healthy", FLAG),
+    GBE_FIELD(ResetAnswer, done.put_back, "put_back", FLAG),
+    GBE_FIELD(ResetAnswer, done.reason, "reason", TEXT),
+    GBE_FIELD_BY(ResetAnswer, done.removed, "removed", OWN, &own_paths, 0),
+    GBE_FIELD_BY(ResetAnswer, done.restored, "restored", OWN, &own_paths, 0),
+    {0},
+};
 
 static void
 print_paths(const char *what, const GPtrArray *paths, bool dry_run)
@@ -236,11 +239,17 @@ gbe_cli_certs_reset(GbeCli *cli, bool undo, bool dry_run, const char *timeout, G
 	ok = gbe_certs_reset(cli->app, &options, &done, error);
 	gbe_cli_changed(cli, !ok || !done->done);
 	if (done != NULL && cli->json)
-		print_reset_json(done, &options);
+		gbe_print_answer(gbe_certs_reset_fields, &(const ResetAnswer){options, *done});
 	else if (done != NULL && !cli->quiet)
 		print_reset(done, dry_run);
 	return ok;
 }
+
+/* The answer is the path itself. */
+const GbeField gbe_certs_export_fields[] = {
+    {"path", GBE_FIELD_TEXT, 0, NULL, GBE_FIELD_ALWAYS},
+    {0},
+};
 
 bool
 gbe_verb_certs_export(GbeCli *cli, char **arguments, GError **error)
@@ -251,10 +260,7 @@ gbe_verb_certs_export(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	gbe_cli_changed(cli, false);
 	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_json_answer();
-
-		gbe_json_set_string(object, "path", path);
-		gbe_print_object(object);
+		gbe_print_answer(gbe_certs_export_fields, &path);
 	} else if (!cli->quiet) {
 		gbe_print("%s has a private key in it: who has it can do what this client can\n",
 			  path);

@@ -51,6 +51,24 @@ gbe_print_object(JsonObject *object)
 }
 
 void
+gbe_print_answer(const GbeField *fields, const void *answer)
+{
+	g_autoptr(JsonObject) object = gbe_fields_answer(fields, answer);
+
+	gbe_print_object(object);
+}
+
+void
+gbe_print_answers(const GbeField *fields, const GPtrArray *answers)
+{
+	g_autoptr(JsonArray) array = json_array_new();
+
+	for (guint i = 0; i < answers->len; i++)
+		json_array_add_object_element(array, gbe_fields_answer(fields, answers->pdata[i]));
+	gbe_print_array(array);
+}
+
+void
 gbe_print_array(JsonArray *array)
 {
 	g_autoptr(JsonNode) node = json_node_init_array(json_node_alloc(), array);
@@ -337,27 +355,37 @@ gbe_print_done(GError **error)
 			 errno != 0 ? g_strerror(errno) : "write error");
 }
 
+typedef struct {
+	const GPtrArray *removed;
+	bool dry_run;
+} Pruned;
+
+static const GbeField removal_fields[] = {
+    GBE_FIELD_SET(GbeByHandRemoval, name, "name", TEXT),
+    GBE_FIELD_SET(GbeByHandRemoval, reason, "reason", TEXT),
+    {0},
+};
+static const GbeFieldItems removal_items = {removal_fields, sizeof(GbeByHandRemoval)};
+
+const GbeField gbe_prune_fields[] = {
+    GBE_FIELD_OF(Pruned, removed, "deleted", LIST, &removal_items, 0),
+    GBE_FIELD(Pruned, dry_run, "dry_run", FLAG),
+    {0},
+};
+
 void
 gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, bool dry_run)
 {
-	g_autoptr(JsonObject) object = gbe_json_answer();
-	JsonArray *array = json_array_new();
-
-	for (guint i = 0; i < removed->len; i++) {
-		const GbeByHandRemoval *removal = removed->pdata[i];
-		JsonObject *element = json_object_new();
-
-		gbe_json_set_string(element, "name", removal->name);
-		gbe_json_set_string(element, "reason", removal->reason);
-		json_array_add_object_element(array, element);
-		if (!cli->json && !cli->quiet)
-			gbe_print("%sdeleted %s: %s\n", dry_run ? "would be " : "", removal->name,
-				  removal->reason);
+	if (cli->json) {
+		gbe_print_answer(gbe_prune_fields, &(const Pruned){removed, dry_run});
+		return;
 	}
-	json_object_set_array_member(object, "deleted", array);
-	json_object_set_boolean_member(object, "dry_run", dry_run);
-	if (cli->json)
-		gbe_print_object(object);
-	else if (removed->len == 0 && !cli->quiet)
+	for (guint i = 0; i < removed->len && !cli->quiet; i++) {
+		const GbeByHandRemoval *removal = removed->pdata[i];
+
+		gbe_print("%sdeleted %s: %s\n", dry_run ? "would be " : "", removal->name,
+			  removal->reason);
+	}
+	if (removed->len == 0 && !cli->quiet)
 		gbe_print("nothing to remove\n");
 }

@@ -8,12 +8,17 @@
 #include "app/backups/verify.h"
 #include "base/auto.h"
 #include "cli/verb.h"
+#include "core/record/fields.h"
 
 #include <json-glib/json-glib.h>
 
 /* Print pretty JSON and a newline. The caller keeps its reference. */
 void gbe_print_object(JsonObject *object);
 void gbe_print_array(JsonArray *array);
+/* As gbe_print_object(), with "schema" in it. */
+void gbe_print_answer(const GbeField *fields, const void *answer);
+/* An array of them. */
+void gbe_print_answers(const GbeField *fields, const GPtrArray *answers);
 
 /* Was JSON printed? There is only one object or array in the output of a command. */
 bool gbe_print_has_json(void);

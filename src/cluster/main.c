@@ -11,8 +11,8 @@
 #include "cluster/members.h"
 #include "cluster/rejoin.h"
 #include "cluster/setup.h"
-#include "core/json/members.h"
 #include "core/json/parse.h"
+#include "core/record/fields.h"
 #include "core/space.h"
 #include "sys/systemd/events.h"
 
@@ -69,52 +69,102 @@ static const GbeOption member_options[] = {
     {NULL},
 };
 
+/* The answer of each verb that changes something: one of these, and whether it only would. */
+typedef struct {
+	bool dry_run;
+	const char *action, *said;
+	GbeClusterRecovered done;
+	GbeClusterLeft left;
+	GbeMembersResult member;
+} Answer;
+
 /* ---- status ---- */
 
-/* Where etcd tells. *ret_lock NULL: the lock is free. */
-static bool
-lock_json(GbeCli *cli, JsonObject **ret_lock, GError **error)
-{
-	GbeUpdateLockSeen seen = {{0}};
-	g_autofree char *said = NULL;
+typedef struct {
+	GbeUpdateLockSeen seen;
+	const char *state;
+	char *said;
+} LockAnswer;
 
-	if (!gbe_update_lock_look(cli->app, &seen, error))
-		return false;
-	if (!seen.held) {
-		*ret_lock = NULL;
-		return true;
-	}
-	said = gbe_update_lock_to_text(&seen.lock);
-	*ret_lock = gbe_update_lock_to_json(&seen.lock);
-	json_object_remove_member(*ret_lock, "id");
-	json_object_set_boolean_member(*ret_lock, "own", seen.own);
-	json_object_set_boolean_member(*ret_lock, "overdue", seen.overdue);
-	gbe_json_set_string(*ret_lock, "said", said);
-	gbe_update_lock_clear(&seen.lock);
-	return true;
-}
+typedef struct {
+	GbeClusterMember of; /* borrowed */
+	const char *name;    /* NULL: it has not started */
+	const char *state;
+	char *refused; /* why it may not stop; NULL: it may */
+	gint64 lag;    /* -1: not known */
+	bool self, may_stop;
+} MemberAnswer;
 
-/* @why: etcd did not tell; NULL: it did. */
+typedef struct {
+	guint64 cluster_id, leader;
+	guint voters, working, quorum;
+	LockAnswer *lock; /* NULL: the lock is free, or unknown, and the next one says why */
+	const char *lock_unknown;
+	GArray *members; /* of MemberAnswer */
+} StatusAnswer;
+
+static const GbeField lock_fields[] = {
+    GBE_FIELD(LockAnswer, seen.lock.member, "member", TEXT),
+    GBE_FIELD(LockAnswer, seen.lock.deployment.id, "deployment", TEXT),
+    GBE_FIELD_SET(LockAnswer, state, "state", TEXT),
+    GBE_FIELD(LockAnswer, seen.lock.reason, "reason", TEXT),
+    GBE_FIELD(LockAnswer, seen.lock.since, "since", KNOWN),
+    GBE_FIELD(LockAnswer, seen.own, "own", FLAG),
+    GBE_FIELD(LockAnswer, seen.overdue, "overdue", FLAG),
+    GBE_FIELD_SET(LockAnswer, said, "said", TEXT),
+    {0},
+};
+static const GbeFieldItems lock_items = {lock_fields, sizeof(LockAnswer)};
+
+static const GbeField member_fields[] = {
+    GBE_FIELD_SET(MemberAnswer, of.voter.id, "id", ID),
+    GBE_FIELD(MemberAnswer, name, "name", TEXT),
+    GBE_FIELD_SET(MemberAnswer, state, "state", TEXT),
+    GBE_FIELD(MemberAnswer, of.voter.learner, "learner", FLAG),
+    GBE_FIELD(MemberAnswer, of.voter.works, "works", TRI),
+    GBE_FIELD(MemberAnswer, of.why, "why", TEXT),
+    GBE_FIELD(MemberAnswer, self, "self", FLAG),
+    GBE_FIELD(MemberAnswer, of.status.version, "version", TEXT),
+    GBE_FIELD(MemberAnswer, of.status.db_size, "db_size", KNOWN),
+    GBE_FIELD(MemberAnswer, lag, "lag", KNOWN),
+    GBE_FIELD(MemberAnswer, may_stop, "may_stop", FLAG),
+    GBE_FIELD(MemberAnswer, refused, "stop_refused", TEXT),
+    GBE_FIELD_SET(MemberAnswer, of.peer_urls, "peer_urls", NAMES),
+    GBE_FIELD_SET(MemberAnswer, of.client_urls, "client_urls", NAMES),
+    {0},
+};
+static const GbeFieldItems member_items = {member_fields, sizeof(MemberAnswer)};
+
+const GbeField gbe_cluster_status_fields[] = {
+    GBE_FIELD_SET(StatusAnswer, cluster_id, "cluster_id", ID),
+    GBE_FIELD(StatusAnswer, leader, "leader", ID),
+    GBE_FIELD(StatusAnswer, voters, "voters", COUNT),
+    GBE_FIELD(StatusAnswer, working, "working", COUNT),
+    GBE_FIELD(StatusAnswer, quorum, "quorum", COUNT),
+    GBE_FIELD_BY(StatusAnswer, lock, "update_lock", MAYBE, &lock_items, 0),
+    GBE_FIELD(StatusAnswer, lock_unknown, "update_lock_unknown", TEXT),
+    GBE_FIELD_OF(StatusAnswer, members, "members", ARRAY, &member_items, 0),
+    {0},
+};
+
 static void
-print_lock(JsonObject *lock, const char *why)
+print_lock(const StatusAnswer *answer)
 {
+	const LockAnswer *lock = answer->lock;
 	g_autofree char *since = NULL;
-	bool failed;
 
-	if (lock == NULL) {
-		if (why != NULL)
-			gbe_print_field("Update lock", "unknown (%s)", why);
-		else
-			gbe_print_field("Update lock", "free");
+	if (lock == NULL && answer->lock_unknown != NULL)
+		gbe_print_field("Update lock", "unknown (%s)", answer->lock_unknown);
+	else if (lock == NULL)
+		gbe_print_field("Update lock", "free");
+	if (lock == NULL)
 		return;
-	}
-	since = gbe_text_time(gbe_json_int(lock, "since", 0));
-	failed = g_str_equal(gbe_json_string(lock, "state", ""), "failed");
-	gbe_print_field("Update lock", "%s, since %s", gbe_json_string(lock, "said", "?"), since);
-	if (gbe_json_bool(lock, "overdue", false))
+	since = gbe_text_time(lock->seen.lock.since);
+	gbe_print_field("Update lock", "%s, since %s", lock->said, since);
+	if (lock->seen.overdue)
 		gbe_print_field("",
 				"nothing was heard of the holder for longer than its lock-time=");
-	if (failed || gbe_json_bool(lock, "overdue", false))
+	if (lock->seen.overdue || lock->seen.lock.state == GBE_UPDATE_LOCK_FAILED)
 		gbe_print_field(
 		    "",
 		    "no other member updates; `greenboot-etcd cluster unlock --force` ends that");
@@ -132,100 +182,45 @@ state_of(const GbeCluster *cluster, const GbeClusterMember *member)
 	return member->voter.id == cluster->leader ? "leader" : "follower";
 }
 
-static JsonArray *
-strv_json(char *const *texts)
+static GArray *
+members_of(const GbeCluster *cluster)
 {
-	JsonArray *array = json_array_new();
+	GArray *members = g_array_new(false, false, sizeof(MemberAnswer));
 
-	for (guint i = 0; texts[i] != NULL; i++)
-		json_array_add_string_element(array, texts[i]);
-	return array;
-}
+	for (guint i = 0; i < cluster->members->len; i++) {
+		const GbeClusterMember *of = cluster->members->pdata[i];
+		MemberAnswer member = {
+		    .of = *of,
+		    .name = of->voter.started ? of->name : NULL,
+		    .state = state_of(cluster, of),
+		    .refused = gbe_cluster_refusal(cluster, GBE_QUORUM_STOP, of->voter.id, 0),
+		    .lag = gbe_cluster_lag(cluster, of),
+		    .self = of->voter.id == cluster->self,
+		};
 
-static JsonObject *
-member_json(const GbeCluster *cluster, const GbeClusterMember *member)
-{
-	JsonObject *object = json_object_new();
-	g_autofree char *refusal =
-	    gbe_cluster_refusal(cluster, GBE_QUORUM_STOP, member->voter.id, 0);
-	bool answers = member->url != NULL;
-
-	gbe_json_set_id(object, "id", member->voter.id);
-	gbe_json_set_string(object, "name", member->voter.started ? member->name : NULL);
-	gbe_json_set_string(object, "state", state_of(cluster, member));
-	json_object_set_boolean_member(object, "learner", member->voter.learner);
-	gbe_json_set_tri(object, "works", member->voter.works);
-	gbe_json_set_string(object, "why", member->why);
-	json_object_set_boolean_member(object, "self", member->voter.id == cluster->self);
-	gbe_json_set_string(object, "version", answers ? member->status.version : NULL);
-	gbe_json_set_known(object, "db_size", answers ? (gint64)member->status.db_size : -1);
-	gbe_json_set_known(object, "lag", gbe_cluster_lag(cluster, member));
-	json_object_set_boolean_member(object, "may_stop", refusal == NULL);
-	gbe_json_set_string(object, "stop_refused", refusal);
-	json_object_set_array_member(object, "peer_urls", strv_json(member->peer_urls));
-	json_object_set_array_member(object, "client_urls", strv_json(member->client_urls));
-	return object;
-}
-
-/* @lock NULL: the update lock is free, or unknown, and @why says why. */
-static void
-print_json(const GbeCluster *cluster, JsonObject *lock, const char *why)
-{
-	g_autoptr(JsonObject) object = gbe_json_answer();
-	JsonArray *members = json_array_new();
-	guint voters, working;
-
-	gbe_cluster_count(cluster, &voters, &working);
-	for (guint i = 0; i < cluster->members->len; i++)
-		json_array_add_object_element(members,
-					      member_json(cluster, cluster->members->pdata[i]));
-	gbe_json_set_id(object, "cluster_id", cluster->cluster_id);
-	gbe_json_set_id(object, "leader", cluster->leader);
-	json_object_set_int_member(object, "voters", voters);
-	json_object_set_int_member(object, "working", working);
-	json_object_set_int_member(object, "quorum", gbe_quorum_of(voters));
-	json_object_set_object_member(object, "update_lock",
-				      lock != NULL ? json_object_ref(lock) : NULL);
-	gbe_json_set_string(object, "update_lock_unknown", why);
-	json_object_set_array_member(object, "members", members);
-	gbe_print_object(object);
-}
-
-static void
-add_row(GbeTable *table, const GbeCluster *cluster, const GbeClusterMember *member)
-{
-	g_autofree char *size =
-	    member->url != NULL ? gbe_size_to_text(member->status.db_size) : NULL;
-	gint64 lag = gbe_cluster_lag(cluster, member);
-	g_autofree char *behind = lag >= 0 ? g_strdup_printf("%" G_GINT64_FORMAT, lag) : NULL;
-	g_autofree char *urls = g_strjoinv(",", member->client_urls);
-	const char *const cells[] = {member->name,
-				     state_of(cluster, member),
-				     member->url != NULL ? member->status.version : NULL,
-				     size,
-				     behind,
-				     *urls != '\0' ? urls : NULL};
-
-	gbe_table_add(table, cells);
+		member.may_stop = member.refused == NULL;
+		if (of->url == NULL)
+			member.of.status = (GbeEtcdStatus){.db_size = -1};
+		g_array_append_val(members, member);
+	}
+	return members;
 }
 
 /* The answer to the question that is asked before an update. */
 static void
-print_may_stop(const GbeCluster *cluster)
+print_may_stop(const GArray *members)
 {
 	g_autoptr(GString) names = g_string_new(NULL);
-	g_autofree char *last = NULL;
+	const char *last = NULL;
 
-	for (guint i = 0; i < cluster->members->len; i++) {
-		const GbeClusterMember *member = cluster->members->pdata[i];
-		g_autofree char *refusal =
-		    gbe_cluster_refusal(cluster, GBE_QUORUM_STOP, member->voter.id, 0);
+	for (guint i = 0; i < members->len; i++) {
+		const MemberAnswer *member = &g_array_index(members, MemberAnswer, i);
 
-		if (refusal == NULL && member->voter.works == GBE_YES)
+		if (member->may_stop && member->of.voter.works == GBE_YES)
 			g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "",
-					       member->name);
-		else if (refusal != NULL && last == NULL)
-			last = g_steal_pointer(&refusal);
+					       member->of.name);
+		else if (!member->may_stop && last == NULL)
+			last = member->refused;
 	}
 	if (names->len > 0)
 		gbe_print_field("May stop", "one of %s", names->str);
@@ -234,28 +229,37 @@ print_may_stop(const GbeCluster *cluster)
 }
 
 static void
-print_text(const GbeCluster *cluster, JsonObject *lock, const char *why)
+print_text(const StatusAnswer *answer)
 {
 	static const char *const titles[] = {
 	    "NAME", "STATE", "ETCD", "SIZE", "LAG", "CLIENT ADDRESSES", NULL};
 	g_autoptr(GbeTable) table = gbe_table_new(titles);
-	g_autofree char *id = gbe_hex64(cluster->cluster_id);
-	guint voters, working;
+	g_autofree char *id = gbe_hex64(answer->cluster_id);
 
-	gbe_cluster_count(cluster, &voters, &working);
 	gbe_print_field("Cluster", "%s", id);
-	gbe_print_field("Voters", "%u of %u work, %u have to", working, voters,
-			gbe_quorum_of(voters));
-	print_may_stop(cluster);
-	print_lock(lock, why);
-	for (guint i = 0; i < cluster->members->len; i++)
-		add_row(table, cluster, cluster->members->pdata[i]);
-	gbe_table_print(table);
-	for (guint i = 0; i < cluster->members->len; i++) {
-		const GbeClusterMember *member = cluster->members->pdata[i];
+	gbe_print_field("Voters", "%u of %u work, %u have to", answer->working, answer->voters,
+			answer->quorum);
+	print_may_stop(answer->members);
+	print_lock(answer);
+	for (guint i = 0; i < answer->members->len; i++) {
+		const MemberAnswer *member = &g_array_index(answer->members, MemberAnswer, i);
+		const GbeClusterMember *of = &member->of;
+		g_autofree char *size =
+		    of->url != NULL ? gbe_size_to_text(of->status.db_size) : NULL;
+		g_autofree char *behind =
+		    member->lag >= 0 ? g_strdup_printf("%" G_GINT64_FORMAT, member->lag) : NULL;
+		g_autofree char *urls = g_strjoinv(",", of->client_urls);
+		const char *const cells[] = {of->name, member->state, of->status.version,
+					     size,     behind,	      *urls != '\0' ? urls : NULL};
 
-		if (member->why != NULL)
-			gbe_print("%s: %s\n", member->name, member->why);
+		gbe_table_add(table, cells);
+	}
+	gbe_table_print(table);
+	for (guint i = 0; i < answer->members->len; i++) {
+		const GbeClusterMember *of = &g_array_index(answer->members, MemberAnswer, i).of;
+
+		if (of->why != NULL)
+			gbe_print("%s: %s\n", of->name, of->why);
 	}
 }
 
@@ -263,36 +267,57 @@ static bool
 show_cluster(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbeCluster) cluster = NULL;
-	g_autoptr(JsonObject) lock = NULL;
+	g_autoptr(GArray) members = NULL;
 	g_autoptr(GError) local = NULL;
-	const char *why;
+	LockAnswer lock = {{{0}}};
+	GbeUpdateLockSeen *seen = &lock.seen;
+	StatusAnswer answer = {0};
 
 	if (!gbe_cluster_look(cli->app, &cluster, error))
 		return false;
-	why = lock_json(cli, &lock, &local) ? NULL : local->message;
+	members = members_of(cluster);
+	answer.cluster_id = cluster->cluster_id;
+	answer.leader = cluster->leader;
+	answer.members = members;
+	gbe_cluster_count(cluster, &answer.voters, &answer.working);
+	answer.quorum = gbe_quorum_of(answer.voters);
+	if (!gbe_update_lock_look(cli->app, seen, &local))
+		answer.lock_unknown = local->message;
+	if (seen->held) {
+		lock.state = gbe_words_get(&gbe_update_lock_words, seen->lock.state);
+		lock.said = gbe_update_lock_to_text(&seen->lock);
+		answer.lock = &lock;
+	}
 	if (cli->json)
-		print_json(cluster, lock, why);
+		gbe_print_answer(gbe_cluster_status_fields, &answer);
 	else
-		print_text(cluster, lock, why);
+		print_text(&answer);
+	for (guint i = 0; i < members->len; i++)
+		g_free(g_array_index(members, MemberAnswer, i).refused);
+	gbe_update_lock_clear(&seen->lock);
+	g_free(lock.said);
 	return true;
 }
 
 /* ---- lock, unlock, and what the timers do ---- */
 
+const GbeField gbe_cluster_action_fields[] = {
+    GBE_FIELD(Answer, dry_run, "dry_run", FLAG),
+    GBE_FIELD_SET(Answer, action, "action", TEXT),
+    GBE_FIELD(Answer, said, "said", TEXT),
+    {0},
+};
+
 static void
 print_action(GbeCli *cli, const char *action, const char *said)
 {
-	gbe_cli_changed(cli, arg_dry_run);
-	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_json_answer();
+	const Answer answer = {.dry_run = arg_dry_run, .action = action, .said = said};
 
-		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-		gbe_json_set_string(object, "action", action);
-		gbe_json_set_string(object, "said", said);
-		gbe_print_object(object);
-	} else if (!cli->quiet && said != NULL) {
+	gbe_cli_changed(cli, arg_dry_run);
+	if (cli->json)
+		gbe_print_answer(gbe_cluster_action_fields, &answer);
+	else if (!cli->quiet && said != NULL)
 		gbe_print("%s\n", said);
-	}
 }
 
 static bool
@@ -318,19 +343,33 @@ change_lock(GbeCli *cli, char **arguments, GError **error)
 
 /* ---- init, join, rejoin ---- */
 
-static JsonObject *
-setup_json(const GbeClusterSetupResult *result)
-{
-	JsonObject *object = gbe_json_answer();
+const GbeField gbe_cluster_setup_fields[] = {
+    GBE_FIELD(Answer, dry_run, "dry_run", FLAG),
+    GBE_FIELD(Answer, done.setup.id, "id", ID),
+    GBE_FIELD_SET(Answer, done.setup.name, "name", TEXT),
+    GBE_FIELD_SET(Answer, done.setup.peer_url, "peer_url", TEXT),
+    GBE_FIELD_SET(Answer, done.setup.client_url, "client_url", TEXT),
+    GBE_FIELD(Answer, done.setup.continued, "continued", FLAG),
+    {0},
+};
 
-	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-	gbe_json_set_id(object, "id", result->id);
-	gbe_json_set_string(object, "name", result->name);
-	gbe_json_set_string(object, "peer_url", result->peer_url);
-	gbe_json_set_string(object, "client_url", result->client_url);
-	json_object_set_boolean_member(object, "continued", result->continued);
-	return object;
-}
+static const GbeField place_fields[] = {
+    GBE_FIELD_SET(GbeClusterPlace, path, "path", TEXT),
+    GBE_FIELD(GbeClusterPlace, member, "member_id", ID),
+    GBE_FIELD(GbeClusterPlace, term, "term", NUMBER),
+    GBE_FIELD(GbeClusterPlace, index, "index", NUMBER),
+    GBE_FIELD(GbeClusterPlace, revision, "revision", KNOWN),
+    GBE_FIELD(GbeClusterPlace, voters, "voters", COUNT),
+    GBE_FIELD(GbeClusterPlace, chosen, "chosen", FLAG),
+    {0},
+};
+static const GbeFieldItems place_items = {place_fields, sizeof(GbeClusterPlace)};
+
+const GbeField gbe_cluster_recovered_fields[] = {
+    {"", GBE_FIELD_MORE, 0, gbe_cluster_setup_fields, 0},
+    GBE_FIELD_OF(Answer, done.places, "places", LIST, &place_items, 0),
+    {0},
+};
 
 static void
 print_setup(const GbeClusterSetupResult *result)
@@ -387,9 +426,9 @@ set_up(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
-		g_autoptr(JsonObject) object = setup_json(&result);
+		const Answer answer = {.dry_run = arg_dry_run, .done.setup = result};
 
-		gbe_print_object(object);
+		gbe_print_answer(gbe_cluster_setup_fields, &answer);
 	} else if (!cli->quiet) {
 		print_setup(&result);
 	}
@@ -413,23 +452,24 @@ write_token(GbeCli *cli, char **arguments, GError **error)
 
 /* ---- leave, reset ---- */
 
+const GbeField gbe_cluster_left_fields[] = {
+    GBE_FIELD(Answer, dry_run, "dry_run", FLAG),
+    GBE_FIELD(Answer, left.id, "id", ID),
+    GBE_FIELD(Answer, left.name, "name", TEXT),
+    GBE_FIELD(Answer, left.backup.name, "backup", TEXT),
+    GBE_FIELD(Answer, left.continued, "continued", FLAG),
+    {0},
+};
+
 static void
 print_left(const GbeCli *cli, const GbeClusterLeft *left, bool leaves)
 {
+	const Answer answer = {.dry_run = arg_dry_run, .left = *left};
 	const char *name = leaves ? left->name : "this device";
 
-	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_json_answer();
-
-		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-		gbe_json_set_id(object, "id", left->id);
-		gbe_json_set_string(object, "name", left->name);
-		gbe_json_set_string(object, "backup", left->backup.name);
-		json_object_set_boolean_member(object, "continued", left->continued);
-		gbe_print_object(object);
-		return;
-	}
-	if (cli->quiet)
+	if (cli->json)
+		gbe_print_answer(gbe_cluster_left_fields, &answer);
+	if (cli->json || cli->quiet)
 		return;
 	gbe_print("%s %s no member any more, and %s %s stopped\n", name,
 		  arg_dry_run ? "would be" : "is", cli->app->config->etcd.service,
@@ -460,27 +500,6 @@ leave(GbeCli *cli, char **arguments, GError **error)
 }
 
 /* ---- recover ---- */
-
-static JsonArray *
-places_json(const GPtrArray *places)
-{
-	JsonArray *array = json_array_new();
-
-	for (guint i = 0; i < places->len; i++) {
-		const GbeClusterPlace *place = places->pdata[i];
-		JsonObject *object = json_object_new();
-
-		gbe_json_set_string(object, "path", place->path);
-		gbe_json_set_id(object, "member_id", place->member);
-		json_object_set_int_member(object, "term", (gint64)place->term);
-		json_object_set_int_member(object, "index", (gint64)place->index);
-		gbe_json_set_known(object, "revision", place->revision);
-		json_object_set_int_member(object, "voters", place->voters);
-		json_object_set_boolean_member(object, "chosen", place->chosen);
-		json_array_add_object_element(array, object);
-	}
-	return array;
-}
 
 static void
 print_places(const GPtrArray *places)
@@ -514,10 +533,9 @@ recover(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
-		g_autoptr(JsonObject) object = setup_json(&recovered.setup);
+		const Answer answer = {.dry_run = arg_dry_run, .done = recovered};
 
-		json_object_set_array_member(object, "places", places_json(recovered.places));
-		gbe_print_object(object);
+		gbe_print_answer(gbe_cluster_recovered_fields, &answer);
 	} else if (!cli->quiet) {
 		print_setup(&recovered.setup);
 		gbe_print("on each of the others: `greenboot-etcd cluster reset --force`, then "
@@ -548,31 +566,22 @@ static const GbeVerb cluster_words[] = {
 
 /* ---- member list, add, promote, update, remove, replace ---- */
 
-static void
-print_members_json(const GbeEtcdMembers *members)
-{
-	g_autoptr(JsonObject) object = gbe_json_answer();
-	JsonArray *array = json_array_new();
+static const GbeField listed_fields[] = {
+    GBE_FIELD_SET(GbeEtcdMember, id, "id", ID),
+    GBE_FIELD(GbeEtcdMember, name, "name", TEXT),
+    GBE_FIELD(GbeEtcdMember, name, "started", PRESENT),
+    GBE_FIELD(GbeEtcdMember, learner, "learner", FLAG),
+    GBE_FIELD(GbeEtcdMember, peer_urls, "peer_urls", TEXTS),
+    GBE_FIELD(GbeEtcdMember, client_urls, "client_urls", TEXTS),
+    {0},
+};
+static const GbeFieldItems listed_items = {listed_fields, sizeof(GbeEtcdMember)};
 
-	for (guint i = 0; members->list != NULL && i < members->list->len; i++) {
-		const GbeEtcdMember *member = &g_array_index(members->list, GbeEtcdMember, i);
-		bool started = member->name != NULL && *member->name != '\0';
-		JsonObject *element = json_object_new();
-
-		gbe_json_set_id(element, "id", member->id);
-		gbe_json_set_string(element, "name", started ? member->name : NULL);
-		json_object_set_boolean_member(element, "started", started);
-		json_object_set_boolean_member(element, "learner", member->learner);
-		json_object_set_array_member(element, "peer_urls",
-					     gbe_texts_to_json(member->peer_urls));
-		json_object_set_array_member(element, "client_urls",
-					     gbe_texts_to_json(member->client_urls));
-		json_array_add_object_element(array, element);
-	}
-	gbe_json_set_id(object, "cluster_id", members->header.cluster_id);
-	json_object_set_array_member(object, "members", array);
-	gbe_print_object(object);
-}
+const GbeField gbe_members_fields[] = {
+    GBE_FIELD(GbeEtcdMembers, header.cluster_id, "cluster_id", ID),
+    GBE_FIELD_OF(GbeEtcdMembers, list, "members", ARRAY, &listed_items, 0),
+    {0},
+};
 
 static void
 print_members(const GbeEtcdMembers *members)
@@ -583,16 +592,13 @@ print_members(const GbeEtcdMembers *members)
 
 	for (guint i = 0; members->list != NULL && i < members->list->len; i++) {
 		const GbeEtcdMember *member = &g_array_index(members->list, GbeEtcdMember, i);
-		bool started = member->name != NULL && *member->name != '\0';
 		g_autofree char *id = gbe_hex64(member->id);
 		g_autofree char *peers = gbe_texts_to_line(member->peer_urls);
 		g_autofree char *clients = gbe_texts_to_line(member->client_urls);
-		const char *const cells[] = {id,
-					     started ? "started" : "unstarted",
-					     started ? member->name : NULL,
-					     peers,
-					     clients,
-					     member->learner ? "true" : "false"};
+		const char *const cells[] = {
+		    id,		  member->name != NULL ? "started" : "unstarted",
+		    member->name, peers,
+		    clients,	  member->learner ? "true" : "false"};
 
 		gbe_table_add(table, cells);
 	}
@@ -609,8 +615,15 @@ list_members(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	if (!gbe_client_members(question.client, question.deadline, &members, &question.failure))
 		return gbe_question_unanswered(&question, error);
+	/* A member that has not started has an empty name. */
+	for (guint i = 0; members.list != NULL && i < members.list->len; i++) {
+		GbeEtcdMember *member = &g_array_index(members.list, GbeEtcdMember, i);
+
+		if (g_strcmp0(member->name, "") == 0)
+			g_clear_pointer(&member->name, g_free);
+	}
 	if (cli->json)
-		print_members_json(&members);
+		gbe_print_answer(gbe_members_fields, &members);
 	else
 		print_members(&members);
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
@@ -620,25 +633,36 @@ list_members(GbeCli *cli, char **arguments, GError **error)
 /* ---- changes ---- */
 
 static void
+print_environment(JsonObject *object, const char *key, const void *field)
+{
+	const char *environment = *(char *const *)field;
+	JsonObject *variables = gbe_json_open_object(object, key);
+	g_auto(GStrv) lines = g_strsplit(environment != NULL ? environment : "", "\n", -1);
+
+	for (guint i = 0; lines[i] != NULL && *lines[i] != '\0'; i++) {
+		g_auto(GStrv) parts = g_strsplit(lines[i], "=", 2);
+
+		gbe_json_set_string(variables, parts[0], parts[1]);
+	}
+}
+static const GbeFieldOwn own_environment = {.print = print_environment};
+
+const GbeField gbe_members_change_fields[] = {
+    GBE_FIELD(Answer, dry_run, "dry_run", FLAG),
+    GBE_FIELD(Answer, member.id, "id", ID),
+    GBE_FIELD_SET(Answer, member.said, "said", TEXT),
+    GBE_FIELD(Answer, member.backup, "backup", TEXT),
+    GBE_FIELD_BY(Answer, member.environment, "environment", OWN, &own_environment, 0),
+    {0},
+};
+
+static void
 print_change(GbeCli *cli, const GbeMembersResult *result)
 {
+	const Answer answer = {.dry_run = arg_dry_run, .member = *result};
+
 	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_json_answer();
-		g_auto(GStrv) lines =
-		    g_strsplit(result->environment != NULL ? result->environment : "", "\n", -1);
-		JsonObject *environment = json_object_new();
-
-		for (guint i = 0; lines[i] != NULL && *lines[i] != '\0'; i++) {
-			g_auto(GStrv) parts = g_strsplit(lines[i], "=", 2);
-
-			gbe_json_set_string(environment, parts[0], parts[1]);
-		}
-		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-		gbe_json_set_id(object, "id", result->id);
-		gbe_json_set_string(object, "said", result->said);
-		gbe_json_set_string(object, "backup", result->backup);
-		json_object_set_object_member(object, "environment", environment);
-		gbe_print_object(object);
+		gbe_print_answer(gbe_members_change_fields, &answer);
 	} else if (!cli->quiet) {
 		if (result->backup != NULL)
 			gbe_print("the data from before is in %s\n", result->backup);

@@ -7,7 +7,6 @@
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/json/members.h"
 #include "core/json/parse.h"
 #include "core/space.h"
 #include "store/prove.h"
@@ -42,100 +41,117 @@ static const GbeOption options[] = {
     {NULL},
 };
 
-static gint64
-created(const GbeStored *stored)
-{
-	return stored->meta.timestamp > 0 ? stored->meta.timestamp : stored->when.time;
-}
+typedef struct {
+	guint schema;		       /* each element says it */
+	GbeStored of;		       /* borrowed */
+	gint64 created, members, size; /* -1: not known */
+} Row;
 
-static JsonObject *
-stored_json(const GbeStored *stored)
-{
-	JsonObject *object = gbe_json_answer();
-	bool complete = stored->state == GBE_STORED_COMPLETE;
+typedef struct {
+	const char *store, *missing;
+	GArray *rows; /* of Row */
+	guint foreign_more;
+} ListAnswer;
 
-	gbe_json_set_string(object, "name", stored->name);
-	gbe_json_set_string(object, "state", gbe_stored_state_to_string(stored->state));
-	gbe_json_set_string(object, "why", stored->why);
-	json_object_set_boolean_member(object, "encrypted", stored->encrypted);
-	gbe_json_set_string(object, "etcd_version", stored->meta.etcd_version);
-	gbe_json_set_known(object, "created", complete ? created(stored) : -1);
-	gbe_json_set_known(object, "members",
-			   complete && stored->meta.members > 0 ? stored->meta.members : -1);
-	gbe_json_set_known(object, "size", complete ? (gint64)stored->size : -1);
-	return object;
-}
+static const GbeField row_fields[] = {
+    GBE_FIELD(Row, schema, "schema", COUNT),
+    GBE_FIELD_SET(Row, of.name, "name", TEXT),
+    GBE_FIELD_OF(Row, of.state, "state", SAID, gbe_stored_state_to_string, 0),
+    GBE_FIELD(Row, of.why, "why", TEXT),
+    GBE_FIELD(Row, of.encrypted, "encrypted", FLAG),
+    GBE_FIELD(Row, of.meta.etcd_version, "etcd_version", TEXT),
+    GBE_FIELD(Row, created, "created", KNOWN),
+    GBE_FIELD(Row, members, "members", KNOWN),
+    GBE_FIELD(Row, size, "size", KNOWN),
+    {0},
+};
+static const GbeFieldItems row_items = {row_fields, sizeof(Row)};
+
+const GbeField gbe_store_list_fields[] = {
+    GBE_FIELD_OF(ListAnswer, rows, "snapshots", ARRAY, &row_items, 0),
+    GBE_FIELD_SET(ListAnswer, store, "store", TEXT),
+    GBE_FIELD(ListAnswer, missing, "missing", TEXT),
+    GBE_FIELD(ListAnswer, foreign_more, "foreign_more", COUNT),
+    {0},
+};
 
 static void
-add_row(GbeTable *table, const GbeStored *stored)
+add_row(GArray *rows, const GbeStored *stored)
 {
-	bool complete = stored->state == GBE_STORED_COMPLETE;
-	g_autofree char *time = gbe_text_time(complete ? created(stored) : 0);
-	g_autofree char *size = complete ? gbe_size_to_text(stored->size) : NULL;
-	const char *cells[] = {stored->name, gbe_stored_state_to_string(stored->state), time,
-			       stored->meta.etcd_version, size != NULL ? size : stored->why};
+	Row row = {GBE_SCHEMA, *stored, -1, -1, -1};
 
-	gbe_table_add(table, cells);
-}
-
-/* Those that wait are shown as what they are: newer than what the store has, and not there yet. */
-static void
-add_waiting(GbeCli *cli, GbeTable *table, JsonArray *array)
-{
-	g_autoptr(GPtrArray) all = gbe_history_waiting(cli->app);
-
-	for (guint i = all->len; i > 0; i--) {
-		const GbeWaiting *waiting = all->pdata[i - 1];
-		const GbeStored stored = {.name = waiting->name,
-					  .state = GBE_STORED_WAITING,
-					  .why = waiting->failed};
-
-		json_array_add_object_element(array, stored_json(&stored));
-		add_row(table, &stored);
+	if (stored->state == GBE_STORED_COMPLETE) {
+		row.created =
+		    stored->meta.timestamp > 0 ? stored->meta.timestamp : stored->when.time;
+		row.members = stored->meta.members > 0 ? stored->meta.members : -1;
+		row.size = (gint64)stored->size;
 	}
+	g_array_append_val(rows, row);
+}
+
+static void
+print_list(const ListAnswer *answer)
+{
+	static const char *const titles[] = {"NAME", "STATE", "WHEN", "ETCD", "SIZE", NULL};
+	g_autoptr(GbeTable) table = gbe_table_new(titles);
+
+	for (guint i = 0; i < answer->rows->len; i++) {
+		const Row *row = &g_array_index(answer->rows, Row, i);
+		g_autofree char *time = gbe_text_time(row->created);
+		g_autofree char *size =
+		    row->of.state == GBE_STORED_COMPLETE ? gbe_size_to_text(row->of.size) : NULL;
+		const char *cells[] = {row->of.name, gbe_stored_state_to_string(row->of.state),
+				       time, row->of.meta.etcd_version,
+				       size != NULL ? size : row->of.why};
+
+		gbe_table_add(table, cells);
+	}
+	gbe_table_print(table);
+	if (answer->missing != NULL)
+		gbe_complain("this device has pushed or pulled %s, and none as new is here: "
+			     "somebody has removed it, or this is another store",
+			     answer->missing);
+	if (answer->foreign_more > 0)
+		gbe_print("... and %u more names that are no snapshots\n", answer->foreign_more);
 }
 
 static bool
 list_snapshots(GbeCli *cli, char **arguments, GError **error)
 {
-	static const char *const titles[] = {"NAME", "STATE", "WHEN", "ETCD", "SIZE", NULL};
-	g_autoptr(GbeTable) table = gbe_table_new(titles);
-	g_autoptr(JsonObject) object = gbe_json_answer();
+	g_autoptr(GArray) rows = g_array_new(false, false, sizeof(Row));
+	g_autoptr(GPtrArray) waiting = NULL;
 	g_autoptr(GbeSnapshotStore) store = NULL;
 	g_autoptr(GError) local = NULL;
 	g_autofree char *known = NULL;
 	const GbeStored *newest = NULL;
-	JsonArray *array = json_array_new();
-	const char *missing;
+	ListAnswer answer = {.rows = rows};
 
-	json_object_set_array_member(object, "snapshots", array);
 	if (!gbe_snapshot_store_open(cli->app, arg_store, &store, error) ||
 	    !gbe_snapshot_store_look(store, error) ||
 	    !gbe_snapshot_store_newest(store, &newest, error))
 		return false;
 	if (!gbe_snapshot_store_known(store, &known, &local))
 		gbe_note("%s", local->message);
-	missing = gbe_history_is_newer(known, newest != NULL ? newest->name : NULL) ? known : NULL;
+	if (gbe_history_is_newer(known, newest != NULL ? newest->name : NULL))
+		answer.missing = known;
+	answer.store = store->depot->shown;
+	answer.foreign_more = store->foreign_more;
+	/* Queued snapshots come first: they are newer than anything in the store. */
 	if (arg_store == NULL)
-		add_waiting(cli, table, array);
-	for (guint i = store->stored->len; i > 0; i--) {
-		add_row(table, store->stored->pdata[i - 1]);
-		json_array_add_object_element(array, stored_json(store->stored->pdata[i - 1]));
+		waiting = gbe_history_waiting(cli->app);
+	for (guint i = waiting != NULL ? waiting->len : 0; i > 0; i--) {
+		const GbeWaiting *one = waiting->pdata[i - 1];
+
+		add_row(rows, &(const GbeStored){.name = one->name,
+						 .state = GBE_STORED_WAITING,
+						 .why = one->failed});
 	}
-	gbe_json_set_string(object, "store", store->depot->shown);
-	gbe_json_set_string(object, "missing", missing);
-	json_object_set_int_member(object, "foreign_more", store->foreign_more);
-	if (cli->json) {
-		gbe_print_object(object);
-		return true;
-	}
-	gbe_table_print(table);
-	if (missing != NULL)
-		gbe_complain("this device has pushed or pulled %s, and none as new is here: "
-			     "somebody has removed it, or this is another store",
-			     missing);
-	if (store->foreign_more > 0)
-		gbe_print("... and %u more names that are no snapshots\n", store->foreign_more);
+	for (guint i = store->stored->len; i > 0; i--)
+		add_row(rows, store->stored->pdata[i - 1]);
+	if (cli->json)
+		gbe_print_answer(gbe_store_list_fields, &answer);
+	else
+		print_list(&answer);
 	return true;
 }
 
@@ -325,34 +341,45 @@ prune_snapshots(GbeCli *cli, char **arguments, GError **error)
 	return true;
 }
 
+typedef struct {
+	const GPtrArray *requests; /* of GbeStoredRequest */
+} RequestsAnswer;
+
+static const GbeField request_fields[] = {
+    GBE_FIELD_SET(GbeStoredRequest, name, "name", TEXT),
+    GBE_FIELD_OF(GbeStoredRequest, state, "state", SAID, gbe_store_request_state_to_string, 0),
+    GBE_FIELD(GbeStoredRequest, request.snapshot, "snapshot", TEXT),
+    GBE_FIELD(GbeStoredRequest, result, "result", TEXT),
+    GBE_FIELD(GbeStoredRequest, why, "why", TEXT),
+    {0},
+};
+static const GbeFieldItems request_items = {request_fields, sizeof(GbeStoredRequest)};
+
+const GbeField gbe_store_requests_fields[] = {
+    GBE_FIELD_OF(RequestsAnswer, requests, "requests", LIST, &request_items, 0),
+    {0},
+};
+
 static void
 print_requests(const GbeCli *cli, const GPtrArray *requests)
 {
 	static const char *const titles[] = {"NAME", "STATE", "SNAPSHOT", "RESULT", NULL};
 	g_autoptr(GbeTable) table = gbe_table_new(titles);
-	g_autoptr(JsonObject) object = gbe_json_answer();
-	JsonArray *array = json_array_new();
 
+	if (cli->json)
+		gbe_print_answer(gbe_store_requests_fields, &(const RequestsAnswer){requests});
+	if (cli->json || cli->quiet)
+		return;
 	for (guint i = 0; i < requests->len; i++) {
 		const GbeStoredRequest *request = requests->pdata[i];
-		const char *state = gbe_store_request_state_to_string(request->state);
-		const char *cells[] = {request->name, state, request->request.snapshot,
+		const char *cells[] = {request->name,
+				       gbe_store_request_state_to_string(request->state),
+				       request->request.snapshot,
 				       request->why != NULL ? request->why : request->result};
-		JsonObject *element = json_object_new();
 
-		gbe_json_set_string(element, "name", request->name);
-		gbe_json_set_string(element, "state", state);
-		gbe_json_set_string(element, "snapshot", request->request.snapshot);
-		gbe_json_set_string(element, "result", request->result);
-		gbe_json_set_string(element, "why", request->why);
-		json_array_add_object_element(array, element);
 		gbe_table_add(table, cells);
 	}
-	json_object_set_array_member(object, "requests", array);
-	if (cli->json)
-		gbe_print_object(object);
-	else if (!cli->quiet)
-		gbe_table_print(table);
+	gbe_table_print(table);
 }
 
 static bool

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The JSON schemas are schemas. (That the programs' output fits them is for the integration tests.)
+# The JSON schemas are schemas, and are made from the tables of the answers (make schemas). The integration tests compare
+# the output of the programs with them.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -37,4 +38,20 @@ done
 # shellcheck disable=SC2016 # $schema is no variable
 echo '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "none"}' >"$scratch/none.json"
 [[ $(complaints "$scratch/none.json") == "none.json: "* ]] && ok schemas-can-fail || not_ok schemas-can-fail "a type that there is not was not found"
+
+# differences DIRECTORY: "NAME: why" of each file that is not as its table says.
+differences() {
+	python3 tests/schemas/merge.py --check "$scratch/answers.json" "$1"
+}
+if [ ! -x "$BUILD/tests/schemas/answers" ]; then
+	skip schemas-of-tables "optional programs are not built"
+	finish
+fi
+"$BUILD/tests/schemas/answers" >"$scratch/answers.json" || not_ok schemas-of-tables "the tables cannot be printed"
+check schemas-of-tables "$(differences data/schema)"
+cp -r data/schema "$scratch/other"
+sed -i 's/"boolean"/"integer"/' "$scratch/other/status.json"
+echo '{}' >"$scratch/other/unlisted.json"
+[ "$(differences "$scratch/other" | grep -c -e '^status.json: differs' -e '^unlisted.json: ')" -eq 2 ] && ok schemas-of-tables-can-fail ||
+	not_ok schemas-of-tables-can-fail "a schema that differs from its table was not found"
 finish

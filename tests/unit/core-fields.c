@@ -134,6 +134,45 @@ START_TEST(other_types)
 }
 END_TEST
 
+typedef struct {
+	guint64 id;
+	Answer more;
+	GArray *array;
+} Written;
+
+static const GbeField written_fields[] = {
+    GBE_FIELD(Written, id, "id", ID),
+    GBE_FIELD_BY(Written, more, "", MORE, answer_fields, 0),
+    GBE_FIELD_OF(Written, array, "array", ARRAY, &items, 0),
+    GBE_FIELD(Written, array, "present", PRESENT),
+    {0},
+};
+
+/* The kinds of answers that are only written. */
+START_TEST(only_written)
+{
+	static const char *const more = "\"moment\":7,\"integer\":0,\"took\":0,\"texts\":[],"
+					"\"list\":[],\"maybe\":null";
+	g_autoptr(GArray) array = g_array_new(false, false, sizeof(Item));
+	const Item elements[] = {{(char *)"a", 1}, {NULL, -1}};
+	Written written = {.more = {.moment = 7}};
+
+	for (guint i = 0; i < 2; i++) {
+		g_autoptr(JsonObject) object = gbe_fields_answer(written_fields, &written);
+		g_autofree char *text = gbe_json_print_line(object);
+		g_autofree char *expected = g_strdup_printf(
+		    "{\"schema\":1,\"id\":%s,%s,\"array\":[%s],\"present\":%s}",
+		    i == 0 ? "null" : "\"00000000000000ff\"", more,
+		    i == 0 ? "" : "{\"name\":\"a\",\"age\":1},{\"name\":null,\"age\":null}",
+		    i == 0 ? "false" : "true");
+
+		ck_assert_str_eq(g_strchomp(text), expected);
+		written.id = 255;
+		written.array = g_array_append_vals(array, elements, 2);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -143,6 +182,7 @@ main(void)
 	tcase_add_test(tcase, nothing_known);
 	tcase_add_test(tcase, round_trip);
 	tcase_add_test(tcase, other_types);
+	tcase_add_test(tcase, only_written);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }

@@ -129,7 +129,7 @@ gbe_diagnosis_add(GbeDiagnosis *diagnosis, const char *name, JsonNode *content, 
 	part->size = strlen(part->text);
 	if (part->size > PART_MAX) {
 		g_free(part->why);
-		part->why = g_strdup_printf("too large: %" G_GSIZE_FORMAT " bytes", part->size);
+		part->why = g_strdup_printf("too large: %" G_GUINT64_FORMAT " bytes", part->size);
 		g_free(part->text);
 		part->text = g_strdup("null\n");
 		part->size = strlen(part->text);
@@ -152,7 +152,7 @@ gbe_diagnosis_pack(const GbeDiagnosis *diagnosis, GBytes **ret_archive, GError *
 	for (guint i = 0; i < diagnosis->parts->len; i++) {
 		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
 
-		g_string_append_printf(contents, "%-18s %8" G_GSIZE_FORMAT "%s%s\n", part->name,
+		g_string_append_printf(contents, "%-18s %8" G_GUINT64_FORMAT "%s%s\n", part->name,
 				       part->size, part->why != NULL ? "  " : "",
 				       part->why != NULL ? part->why : "");
 		g_ptr_array_add(names, g_strconcat(TOP, part->name, NULL));
@@ -207,17 +207,20 @@ add_next(GbeDiagnosis *diagnosis, GbeApp *app, const GbeHealthLook *look)
 	    for_status != NULL ? gbe_status_collect(app, for_status, look, NULL) : NULL;
 	GbeExplainOptions options = {.deliberate = GBE_UNKNOWN,
 				     .live = look != NULL ? look->facts : NULL};
-	JsonObject *explained = NULL;
+	g_autoptr(GbeExplained) explained = NULL;
 
 	gbe_diagnosis_add(diagnosis, "status",
-			  status != NULL ? of_object(gbe_status_to_json(status)) : NULL,
+			  status != NULL ? of_object(gbe_fields_answer(gbe_status_fields, status))
+					 : NULL,
 			  error != NULL ? error->message : NULL);
 	g_clear_error(&error);
 	for_explain = observe(app, &error);
 	if (for_explain != NULL && !gbe_explain(app, for_explain, &options, &explained, &error))
 		explained = NULL;
-	gbe_diagnosis_add(diagnosis, "explain", explained != NULL ? of_object(explained) : NULL,
-			  error != NULL ? error->message : NULL);
+	gbe_diagnosis_add(
+	    diagnosis, "explain",
+	    explained != NULL ? of_object(gbe_fields_answer(gbe_explain_fields, explained)) : NULL,
+	    error != NULL ? error->message : NULL);
 }
 
 static char *

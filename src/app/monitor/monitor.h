@@ -15,10 +15,10 @@
 bool gbe_monitor_run(GbeApp *app, GError **error) GBE_CHECKED;
 
 typedef struct {
-	char *name; /* "status.json" */
-	char *text; /* redacted JSON */
-	gsize size; /* of ->text, bytes */
-	char *why;  /* what could not be found out, redacted; NULL: the part is complete */
+	char *name;   /* "status.json" */
+	char *text;   /* redacted JSON */
+	guint64 size; /* of ->text, bytes */
+	char *why;    /* what could not be found out, redacted; NULL: the part is complete */
 } GbeDiagnosisPart;
 
 typedef struct {

@@ -5,213 +5,252 @@
 #include "core/decide/decide.h"
 #include "core/decide/retention.h"
 #include "core/decide/situation.h"
-#include "core/json/members.h"
 #include "core/json/parse.h"
 
 #include <string.h>
 
-static void
-set_tri(JsonObject *object, const char *key, GbeTri value, const char *why)
-{
-	if (value != GBE_UNKNOWN) {
-		json_object_set_boolean_member(object, key, value == GBE_YES);
-		return;
-	}
-	json_object_set_null_member(object, key);
-	if (why != NULL) {
-		g_autofree char *why_key = g_strconcat(key, "_why", NULL);
+/* ---- the facts ---- */
 
-		json_object_set_string_member(object, why_key, why);
-	}
-}
+/* The facts that are shown: copies that borrow all texts, and conclusions from them. */
+typedef struct {
+	GbeFacts facts;
+	GbeSituation situation;
+	GbeView view;
+	gint64 deployments; /* -1: not known */
+	guint backups;
+	const char *closing, *owner, *verdict, *health, *previous, *candidate, *request, *rehearsal;
+	char *versions[4]; /* owned */
+	bool owner_is_booted, previous_usable;
+	GbeRehearsal rehearsed; /* owned */
+} Shown;
 
-static void
-set_text(JsonObject *object, const char *key, const char *value, const char *why)
-{
-	g_autofree char *why_key = g_strconcat(key, "_why", NULL);
+#define FACT(member, key, kind) GBE_FIELD(Shown, member, key, kind)
+/* Why a fact is not known. */
+#define WHY(member, key) GBE_FIELD_OF(Shown, member, key, TEXT, NULL, GBE_FIELD_LATER)
 
-	gbe_json_set_string(object, key, value);
-	if (value == NULL && why != NULL)
-		json_object_set_string_member(object, why_key, why);
-}
+/* In the order in which a person asks. */
+static const GbeField fact_fields[] = {
+    FACT(facts.ostree, "ostree", TRI),
+    FACT(facts.booted.id, "booted", TEXT),
+    WHY(facts.booted_why, "booted_why"),
+    FACT(facts.booted_is_default, "booted_is_default", TRI),
+    FACT(deployments, "deployments", KNOWN),
+    FACT(facts.judges, "judged_here", TRI),
+    FACT(facts.can_roll_back, "can_roll_back", TRI),
+    FACT(facts.counted, "boots_counted", TRI),
+    FACT(facts.skip, "skip", FLAG),
+    FACT(facts.data_dir, "data_dir", TEXT),
+    FACT(facts.data, "data", TRI),
+    WHY(facts.data_why, "data_why"),
+    FACT(facts.log, "log", TRI),
+    FACT(situation.log_lost, "log_lost", FLAG),
+    FACT(facts.data_open, "data_open", TRI),
+    WHY(facts.data_open_why, "data_open_why"),
+    FACT(facts.sound, "sound", TRI),
+    WHY(facts.sound_why, "sound_why"),
+    FACT(facts.mount_point, "mount_point", TRI),
+    FACT(situation.mount_lost, "mount_lost", FLAG),
+    FACT(facts.leaving, "interrupted", TEXT),
+    FACT(facts.member, "member", FLAG),
+    FACT(closing, "closing_record", TEXT),
+    FACT(situation.usable, "usable_by_booted", TRI),
+    FACT(versions[0], "etcd_version", TEXT),
+    FACT(versions[1], "data_etcd_version", TEXT),
+    FACT(versions[2], "data_storage_version", TEXT),
+    FACT(versions[3], "data_version", TEXT),
+    FACT(situation.one_voter, "one_voter", FLAG),
+    FACT(owner, "owner", TEXT),
+    WHY(facts.owner_why, "owner_why"),
+    FACT(view.run, "owner_run", TEXT),
+    FACT(owner_is_booted, "owner_is_booted", FLAG),
+    FACT(verdict, "verdict", TEXT),
+    FACT(health, "health", TEXT),
+    FACT(view.judged, "judged", FLAG),
+    FACT(view.trial.on, "trial", TRI),
+    FACT(view.used, "used", KNOWN),
+    FACT(situation.used_within, "used_within_trial_limit", TRI),
+    FACT(previous, "previous", TEXT),
+    FACT(previous_usable, "previous_usable", FLAG),
+    FACT(situation.in_chain, "booted_is_base", FLAG),
+    FACT(situation.ran, "booted_ran_before", TRI),
+    FACT(situation.own_trial, "booted_on_trial", TRI),
+    FACT(candidate, "candidate", TEXT),
+    FACT(situation.contains, "data_contains_candidate", TRI),
+    FACT(situation.deliberate, "return_deliberate", TRI),
+    FACT(situation.same_commit, "same_commit", FLAG),
+    FACT(facts.store_path, "store", TEXT),
+    FACT(facts.store, "store_present", TRI),
+    FACT(facts.clones, "clones", TRI),
+    FACT(facts.cramped, "short_of_room", TRI),
+    FACT(backups, "backups", COUNT),
+    FACT(request, "request", TEXT),
+    WHY(facts.request_why, "request_why"),
+    FACT(rehearsal, "rehearsal", TEXT),
+    WHY(rehearsed.reason, "rehearsal_why"),
+    FACT(rehearsed.goes_back, "goes_back", TRI),
+    WHY(rehearsed.going_back, "goes_back_why"),
+    {0},
+};
 
-static void
-set_version(JsonObject *object, const char *key, GbeVersion version)
-{
-	g_autofree char *text =
-	    version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
-
-	gbe_json_set_string(object, key, text);
-}
-
-static void
-set_system(JsonObject *object, const GbeFacts *facts)
-{
-	set_tri(object, "ostree", facts->ostree, NULL);
-	set_text(object, "booted", facts->booted.id, facts->booted_why);
-	set_tri(object, "booted_is_default", facts->booted_is_default, NULL);
-	gbe_json_set_known(object, "deployments",
-			   facts->listed != NULL ? (gint64)facts->listed->len : -1);
-	set_tri(object, "judged_here", facts->judges, NULL);
-	set_tri(object, "can_roll_back", facts->can_roll_back, NULL);
-	set_tri(object, "boots_counted", facts->counted, NULL);
-	json_object_set_boolean_member(object, "skip", facts->skip);
-}
-
-static const char *
-closing_text(GbeClosingIs closing)
-{
-	switch (closing) {
-	case GBE_CLOSING_EQUAL:
-		return "unchanged";
-	case GBE_CLOSING_DIFFERS:
-		return "changed since";
-	case GBE_CLOSING_NONE:
-	default:
-		return NULL;
-	}
-}
-
-static void
-set_data(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
-{
-	gbe_json_set_string(object, "data_dir", facts->data_dir);
-	set_tri(object, "data", facts->data, facts->data_why);
-	set_tri(object, "log", facts->log, NULL);
-	json_object_set_boolean_member(object, "log_lost", s->log_lost);
-	set_tri(object, "data_open", facts->data_open, facts->data_open_why);
-	set_tri(object, "sound", facts->sound,
-		facts->sound_why != NULL ? facts->sound_why : "not looked into yet");
-	set_tri(object, "mount_point", facts->mount_point, NULL);
-	json_object_set_boolean_member(object, "mount_lost", s->mount_lost);
-	gbe_json_set_string(object, "interrupted", facts->leaving);
-	json_object_set_boolean_member(object, "member", facts->member);
-	set_text(object, "closing_record", closing_text(s->closing), NULL);
-	set_tri(object, "usable_by_booted", s->usable, NULL);
-	set_version(object, "etcd_version", facts->etcd_version);
-	set_version(object, "data_etcd_version", facts->cluster_version);
-	set_version(object, "data_storage_version", facts->storage_version);
-	set_version(object, "data_version", facts->data_version);
-	json_object_set_boolean_member(object, "one_voter", s->one_voter);
-}
-
-static void
-set_owner(JsonObject *object, const GbeFacts *facts, const GbeView *view, const GbeSituation *s)
-{
-	const GbeBackupRef *base =
-	    view->take_over != NULL ? gbe_take_over_base(view->take_over) : NULL;
-
-	set_text(object, "owner", view->owner_known ? view->owner->id : NULL, facts->owner_why);
-	gbe_json_set_string(object, "owner_run", view->owner_known ? view->run : NULL);
-	json_object_set_boolean_member(object, "owner_is_booted", s->owner == GBE_OWNER_SAME);
-	gbe_json_set_string(object, "verdict", gbe_verdict_to_public(view->verdict));
-	gbe_json_set_string(object, "health", gbe_health_to_string(view->health));
-	json_object_set_boolean_member(object, "judged", view->judged);
-	set_tri(object, "trial", view->trial.on, NULL);
-	gbe_json_set_known(object, "used", view->used);
-	set_tri(object, "used_within_trial_limit", s->used_within, NULL);
-	gbe_json_set_string(object, "previous", base != NULL ? base->name : NULL);
-	json_object_set_boolean_member(object, "previous_usable", s->base != GBE_BASE_NONE);
-	json_object_set_boolean_member(object, "booted_is_base", s->in_chain);
-}
-
-static void
-set_return(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
-{
-	const GbeManifest *candidate = gbe_situation_candidate(facts, false);
-
-	set_tri(object, "booted_ran_before", s->ran, NULL);
-	set_tri(object, "booted_on_trial", s->own_trial, NULL);
-	gbe_json_set_string(object, "candidate", candidate != NULL ? candidate->name : NULL);
-	set_tri(object, "data_contains_candidate", s->contains, NULL);
-	set_tri(object, "return_deliberate", s->deliberate, NULL);
-	json_object_set_boolean_member(object, "same_commit", s->same_commit);
-}
-
-static void
-set_store(JsonObject *object, const GbeFacts *facts, const GbeSituation *s)
-{
-	static const char *const requests[] = {
-	    [GBE_REQUEST_IS_NONE] = NULL,
-	    [GBE_REQUEST_IS_READY] = "due",
-	    [GBE_REQUEST_IS_IMPOSSIBLE] = "impossible",
-	};
-
-	gbe_json_set_string(object, "store", facts->store_path);
-	set_tri(object, "store_present", facts->store, NULL);
-	set_tri(object, "clones", facts->clones, NULL);
-	set_tri(object, "short_of_room", facts->cramped, NULL);
-	json_object_set_int_member(object, "backups", facts->backups->len);
-	set_text(object, "request", requests[s->request], facts->request_why);
-}
-
-/* Of the deployment that the decision is about: what a rollback from it will find. */
-static void
-set_rehearsal(JsonObject *object, GbeApp *app, const GbeObserved *observed)
-{
-	g_auto(GbeRehearsal) rehearsal = {{0}};
-	bool known = gbe_rehearsal_load(app, observed->deployments, &rehearsal) &&
-		     gbe_deployment_same(&rehearsal.deployment, &observed->facts->booted);
-
-	set_text(object, "rehearsal",
-		 known ? gbe_rehearsal_result_to_string(rehearsal.result) : NULL, NULL);
-	if (known && rehearsal.reason != NULL)
-		gbe_json_set_string(object, "rehearsal_why", rehearsal.reason);
-	set_tri(object, "goes_back", known ? rehearsal.goes_back : GBE_UNKNOWN, NULL);
-	if (known && rehearsal.going_back != NULL)
-		gbe_json_set_string(object, "goes_back_why", rehearsal.going_back);
-}
-
-/* The facts in the order in which a person asks. An unknown fact is null, with its reason in "<key>_why" when there is
- * a reason. */
 static JsonObject *
 facts_json(GbeApp *app, const GbeObserved *observed)
 {
+	static const char *const closings[] =
+	    {[GBE_CLOSING_EQUAL] = "unchanged", [GBE_CLOSING_DIFFERS] = "changed since"};
+	static const char *const requests[] =
+	    {[GBE_REQUEST_IS_READY] = "due", [GBE_REQUEST_IS_IMPOSSIBLE] = "impossible"};
 	const GbeFacts *facts = observed->facts;
+	const GbeVersion versions[] = {facts->etcd_version, facts->cluster_version,
+				       facts->storage_version, facts->data_version};
+	const GbeManifest *candidate = gbe_situation_candidate(facts, false);
+	Shown shown = {.facts = *facts, .backups = facts->backups->len};
+	GbeView *view = &shown.view;
+	GbeSituation *s = &shown.situation;
 	JsonObject *object = json_object_new();
-	GbeSituation situation;
-	GbeView view;
+	const GbeBackupRef *base;
 
-	gbe_view_live(facts, &view);
-	gbe_situation_derive(facts, &view, false, &situation);
-	set_system(object, facts);
-	set_data(object, facts, &situation);
-	set_owner(object, facts, &view, &situation);
-	set_return(object, facts, &situation);
-	set_store(object, facts, &situation);
-	set_rehearsal(object, app, observed);
+	gbe_view_live(facts, view);
+	gbe_situation_derive(facts, view, false, s);
+	base = view->take_over != NULL ? gbe_take_over_base(view->take_over) : NULL;
+	shown.deployments = facts->listed != NULL ? (gint64)facts->listed->len : -1;
+	shown.closing = closings[s->closing];
+	if (view->owner_known)
+		shown.owner = view->owner->id;
+	else
+		view->run = NULL;
+	shown.owner_is_booted = s->owner == GBE_OWNER_SAME;
+	shown.verdict = gbe_verdict_to_public(view->verdict);
+	shown.health = gbe_health_to_string(view->health);
+	shown.previous = base != NULL ? base->name : NULL;
+	shown.previous_usable = s->base != GBE_BASE_NONE;
+	shown.candidate = candidate != NULL ? candidate->name : NULL;
+	shown.request = requests[s->request];
+	for (guint i = 0; i < G_N_ELEMENTS(versions); i++)
+		if (versions[i].known)
+			shown.versions[i] =
+			    g_strdup_printf("%u.%u", versions[i].major, versions[i].minor);
+	/* Of the deployment that the decision is about: what a rollback from it will find. */
+	if (gbe_rehearsal_load(app, observed->deployments, &shown.rehearsed) &&
+	    gbe_deployment_same(&shown.rehearsed.deployment, &facts->booted)) {
+		shown.rehearsal = gbe_rehearsal_result_to_string(shown.rehearsed.result);
+	} else {
+		gbe_rehearsal_clear(&shown.rehearsed);
+		shown.rehearsed = (GbeRehearsal){{0}};
+	}
+	if (shown.facts.sound_why == NULL)
+		shown.facts.sound_why = (char *)"not looked into yet";
+	/* A reason is shown only where the fact is not known. */
+	if (facts->booted.id != NULL)
+		shown.facts.booted_why = NULL;
+	if (facts->data != GBE_UNKNOWN)
+		shown.facts.data_why = NULL;
+	if (facts->data_open != GBE_UNKNOWN)
+		shown.facts.data_open_why = NULL;
+	if (facts->sound != GBE_UNKNOWN)
+		shown.facts.sound_why = NULL;
+	if (shown.owner != NULL)
+		shown.facts.owner_why = NULL;
+	if (shown.request != NULL)
+		shown.facts.request_why = NULL;
+	gbe_fields_print(fact_fields, object, &shown);
+	for (guint i = 0; i < G_N_ELEMENTS(versions); i++)
+		g_free(shown.versions[i]);
+	gbe_rehearsal_clear(&shown.rehearsed);
 	return object;
 }
 
-/* The number of candidates that one start tries. */
-#define MAX_BRANCHES 3
+/* ---- the decision ---- */
 
-static JsonArray *
-also_json(const GbePlan *plan)
+static void
+print_command(JsonObject *object, const char *key, const void *action)
 {
-	JsonArray *also = json_array_new();
+	g_autofree char *command = gbe_action_command(action);
 
+	gbe_json_set_string(object, key, command);
+}
+static const GbeFieldOwn own_command = {.print = print_command};
+
+static void
+print_facts(JsonObject *object, const char *key, const void *facts)
+{
+	json_object_set_object_member(object, key, json_object_ref(*(JsonObject *const *)facts));
+}
+static const GbeFieldOwn own_facts = {.print = print_facts};
+
+static const GbeField action_fields[] = {
+    GBE_FIELD_OF(GbeAction, kind, "action", SAID, gbe_action_to_string, 0),
+    GBE_FIELD(GbeAction, name, "name", TEXT),
+    GBE_FIELD(GbeAction, reason, "reason", TEXT),
+    {"command", GBE_FIELD_OWN, 0, &own_command, 0},
+    {0},
+};
+static const GbeFieldItems action_items = {action_fields, sizeof(GbeAction)};
+
+static const GbeField branch_fields[] = {
+    GBE_FIELD_SET(GbeExplainDecision, condition, "if", TEXT),
+    GBE_FIELD_SET(GbeExplainDecision, rule, "rule", TEXT),
+    GBE_FIELD(GbeExplainDecision, reason, "reason", TEXT),
+    GBE_FIELD_OF(GbeExplainDecision, actions, "actions", LIST, &action_items, 0),
+    {0},
+};
+static const GbeFieldItems branch_items = {branch_fields, sizeof(GbeExplainDecision)};
+
+const GbeField gbe_explain_fields[] = {
+    GBE_FIELD(GbeExplained, deployment, "deployment", TEXT),
+    GBE_FIELD_SET(GbeExplained, decision.rule, "rule", TEXT),
+    GBE_FIELD(GbeExplained, decision.also, "also", TEXTS),
+    GBE_FIELD(GbeExplained, decision.reason, "reason", TEXT),
+    GBE_FIELD_BY(GbeExplained, facts, "facts", OWN, &own_facts, 0),
+    GBE_FIELD(GbeExplained, hold, "hold", FLAG),
+    GBE_FIELD_OF(GbeExplained, branches, "branches", LIST, &branch_items, 0),
+    GBE_FIELD_OF(GbeExplained, decision.actions, "actions", LIST, &action_items, 0),
+    {0},
+};
+
+static void
+clear_decision(GbeExplainDecision *decision)
+{
+	g_free(decision->condition);
+	g_clear_pointer(&decision->also, g_ptr_array_unref);
+	g_clear_pointer(&decision->plan, gbe_plan_free);
+}
+
+static void
+free_branch(gpointer branch)
+{
+	clear_decision(branch);
+	g_free(branch);
+}
+
+void
+gbe_explained_free(GbeExplained *explained)
+{
+	if (explained == NULL)
+		return;
+	g_free(explained->deployment);
+	clear_decision(&explained->decision);
+	json_object_unref(explained->facts);
+	g_ptr_array_unref(explained->branches);
+	g_free(explained);
+}
+
+/* Takes @plan. */
+static void
+take_plan(GbeExplainDecision *decision, GbePlan *plan)
+{
+	decision->plan = plan;
+	decision->rule = gbe_rule_to_string(plan->rule);
+	decision->reason = plan->reason;
+	decision->actions = plan->actions;
+	decision->also = g_ptr_array_new();
 	for (guint i = 0; i < plan->also->len; i++)
-		json_array_add_string_element(
-		    also, gbe_rule_to_string(g_array_index(plan->also, GbeRule, i)));
-	return also;
+		g_ptr_array_add(decision->also, (gpointer)gbe_rule_to_string(
+						    g_array_index(plan->also, GbeRule, i)));
 }
 
+/* The removals of retention after @plan become actions of it. */
 static void
-add_action(JsonArray *actions, const char *action, const char *name, const char *reason,
-	   const char *command)
-{
-	JsonObject *object = json_object_new();
-
-	gbe_json_set_string(object, "action", action);
-	gbe_json_set_string(object, "name", name);
-	gbe_json_set_string(object, "reason", reason);
-	gbe_json_set_string(object, "command", command);
-	json_array_add_object_element(actions, object);
-}
-
-static void
-add_removals(JsonArray *actions, GbeFacts *facts, const GbePlan *plan)
+add_removals(GbeFacts *facts, GbePlan *plan)
 {
 	g_autoptr(GArray) removals = NULL;
 
@@ -222,44 +261,33 @@ add_removals(JsonArray *actions, GbeFacts *facts, const GbePlan *plan)
 	removals = gbe_retention_apply(facts);
 	for (guint i = 0; i < removals->len; i++) {
 		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
-		g_autofree char *command =
-		    g_strdup_printf("greenboot-etcd delete %s", removal->backup->name);
 
-		add_action(actions, "delete", removal->backup->name, removal->reason, command);
+		gbe_plan_add(plan, GBE_ACTION_DELETE, removal->backup->name, removal->reason);
 	}
 }
 
-static JsonObject *
-branch_json(const char *rejected, const GbePlan *plan)
-{
-	JsonObject *branch = json_object_new();
-	g_autofree char *condition = g_strdup_printf("%s does not validate", rejected);
-
-	gbe_json_set_string(branch, "if", condition);
-	gbe_json_set_string(branch, "rule", gbe_rule_to_string(plan->rule));
-	gbe_json_set_string(branch, "reason", plan->reason);
-	json_object_set_array_member(branch, "actions", gbe_plan_actions_to_json(plan));
-	return branch;
-}
+/* The number of candidates that one start tries. */
+#define MAX_BRANCHES 3
 
 /* If the backup to restore turns out not to be sound, the next decision follows, and so on. */
-static JsonArray *
-branches_json(GbeFacts *facts, const GbePlan *plan)
+static GPtrArray *
+decide_branches(GbeFacts *facts, const GbePlan *plan)
 {
-	JsonArray *branches = json_array_new();
+	GPtrArray *branches = g_ptr_array_new_with_free_func(free_branch);
 	const GbeAction *restore = gbe_plan_find(plan, GBE_ACTION_RESTORE);
 	g_autofree char *name = restore != NULL ? g_strdup(restore->name) : NULL;
 	GHashTable *before = facts->rejected;
 
 	facts->rejected = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (guint i = 0; i < MAX_BRANCHES && name != NULL; i++) {
-		g_autoptr(GbePlan) next = NULL;
+		GbeExplainDecision *branch = g_new0(GbeExplainDecision, 1);
 		g_autofree char *rejected = g_steal_pointer(&name);
 
 		g_hash_table_add(facts->rejected, g_strdup(rejected));
-		next = gbe_decide(facts);
-		json_array_add_object_element(branches, branch_json(rejected, next));
-		restore = gbe_plan_find(next, GBE_ACTION_RESTORE);
+		branch->condition = g_strdup_printf("%s does not validate", rejected);
+		take_plan(branch, gbe_decide(facts));
+		g_ptr_array_add(branches, branch);
+		restore = gbe_plan_find(branch->plan, GBE_ACTION_RESTORE);
 		if (restore != NULL && !g_hash_table_contains(facts->rejected, restore->name))
 			name = g_strdup(restore->name);
 	}
@@ -268,43 +296,27 @@ branches_json(GbeFacts *facts, const GbePlan *plan)
 	return branches;
 }
 
-static bool
-check_options(const GbeExplainOptions *options, GError **error)
+bool
+gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options,
+	    GbeExplained **ret_explained, GError **error)
 {
 	static const char *const verdicts[] = {"green", "red", "none", NULL};
+	GbeExplained *explained;
 
+	gbe_observe_live(observed, options->live);
 	if (options->verdict != NULL && !g_strv_contains(verdicts, options->verdict))
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--verdict=%s: a verdict is green, red or none", options->verdict);
-	return true;
-}
-
-bool
-gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options,
-	    JsonObject **ret_object, GError **error)
-{
-	GbeFacts *facts = observed->facts;
-	g_autoptr(GbePlan) plan = NULL;
-	JsonObject *object;
-	JsonArray *actions;
-
-	gbe_observe_live(observed, options->live);
-	if (!check_options(options, error) ||
-	    !gbe_observe_next_boot(observed, options->booted, options->verdict, options->deliberate,
+	if (!gbe_observe_next_boot(observed, options->booted, options->verdict, options->deliberate,
 				   error))
 		return false;
-	plan = gbe_decide(facts);
-	object = gbe_json_answer();
-	gbe_json_set_string(object, "deployment", facts->booted.id);
-	gbe_json_set_string(object, "rule", gbe_rule_to_string(plan->rule));
-	json_object_set_array_member(object, "also", also_json(plan));
-	gbe_json_set_string(object, "reason", plan->reason);
-	json_object_set_object_member(object, "facts", facts_json(app, observed));
-	json_object_set_boolean_member(object, "hold", plan->hold);
-	actions = gbe_plan_actions_to_json(plan);
-	json_object_set_array_member(object, "branches", branches_json(facts, plan));
-	add_removals(actions, facts, plan);
-	json_object_set_array_member(object, "actions", actions);
-	*ret_object = object;
+	explained = g_new0(GbeExplained, 1);
+	take_plan(&explained->decision, gbe_decide(observed->facts));
+	explained->hold = explained->decision.plan->hold;
+	explained->deployment = g_strdup(observed->facts->booted.id);
+	explained->facts = facts_json(app, observed);
+	explained->branches = decide_branches(observed->facts, explained->decision.plan);
+	add_removals(observed->facts, explained->decision.plan);
+	*ret_explained = explained;
 	return true;
 }

@@ -303,73 +303,96 @@ take_over_of(Log *log, const GbeLedgerRecord *record)
 	return named != NULL ? named : log->last;
 }
 
-/* A prerun may belong to a run that takes nothing over, so its record names the deployment. */
 static void
-set_whose(JsonObject *object, const GbeLedgerRecord *record, JsonObject *of)
+print_record(JsonObject *object, const char *key, const void *field)
 {
-	JsonObject *whose = of != NULL ? gbe_json_object(of, "deployment") : NULL;
-	const char *run = of != NULL ? gbe_json_string(of, "run", NULL) : NULL;
-	const char *id = whose != NULL ? gbe_json_string(whose, "id", NULL) : NULL;
-
-	if (record->kind == GBE_LEDGER_START ||
-	    (record->kind == GBE_LEDGER_END && gbe_json_int(record->object, "of", 0) == 0)) {
-		id = gbe_json_string(record->object, "deployment", NULL);
-		id = id != NULL && *id != '\0' ? id : NULL;
-		run = NULL;
-	}
-	gbe_json_set_string(object, "deployment", id);
-	gbe_json_set_string(object, "run", run);
+	json_object_set_object_member(object, key,
+				      gbe_json_copy_object(*(JsonObject *const *)field));
 }
 
-static JsonObject *
+static void
+clear_record(void *field)
+{
+	g_clear_pointer((JsonObject **)field, json_object_unref);
+}
+static const GbeFieldOwn own_record = {.print = print_record, .clear = clear_record};
+
+const GbeField gbe_log_fields[] = {
+    GBE_FIELD(GbeLogEvent, sequence, "sequence", MOMENT),
+    GBE_FIELD(GbeLogEvent, time, "time", MOMENT),
+    GBE_FIELD_SET(GbeLogEvent, kind, "kind", TEXT),
+    GBE_FIELD(GbeLogEvent, deployment, "deployment", TEXT),
+    GBE_FIELD(GbeLogEvent, run, "run", TEXT),
+    GBE_FIELD_SET(GbeLogEvent, text, "text", TEXT),
+    GBE_FIELD(GbeLogEvent, detail, "detail", FLAG),
+    GBE_FIELD_BY(GbeLogEvent, record, "record", OWN, &own_record, 0),
+    {0},
+};
+const GbeFieldItems gbe_log_items = {gbe_log_fields, sizeof(GbeLogEvent)};
+
+static void
+free_event(gpointer event)
+{
+	gbe_fields_free(&gbe_log_items, event);
+}
+
+static GbeLogEvent *
 describe(Log *log, const GbeLedgerRecord *record)
 {
-	JsonObject *object = gbe_json_answer(), *of = take_over_of(log, record);
-	bool detail = g_hash_table_contains(log->detail, record);
-	gint64 time = gbe_json_int(record->object, "time", 0);
-	g_autofree char *text = record->kind == GBE_LEDGER_START && detail
-				    ? g_strdup("A start began")
-				    : words_of(record, log->rule);
+	GbeLogEvent *event = gbe_fields_new(&gbe_log_items);
+	JsonObject *of = take_over_of(log, record);
+	JsonObject *whose = of != NULL ? gbe_json_object(of, "deployment") : NULL;
+	const char *id = whose != NULL ? gbe_json_string(whose, "id", NULL) : NULL;
 
-	gbe_json_set_known(object, "sequence",
-			   record->sequence > 0 ? (gint64)record->sequence : -1);
-	gbe_json_set_known(object, "time", time > 0 ? time : -1);
-	gbe_json_set_string(object, "kind",
-			    record->kind == GBE_LEDGER_OTHER
-				? gbe_json_string(record->object, "kind", "?")
-				: gbe_ledger_kind_to_string(record->kind));
-	set_whose(object, record, of);
-	gbe_json_set_string(object, "text", text);
-	json_object_set_boolean_member(object, "detail", detail);
-	json_object_set_object_member(object, "record", gbe_json_copy_object(record->object));
+	event->sequence = (gint64)record->sequence;
+	event->time = gbe_json_int(record->object, "time", 0);
+	event->kind =
+	    g_strdup(record->kind == GBE_LEDGER_OTHER ? gbe_json_string(record->object, "kind", "?")
+						      : gbe_ledger_kind_to_string(record->kind));
+	/* A prerun may belong to a run that takes nothing over, so its record names the deployment. */
+	if (record->kind == GBE_LEDGER_START ||
+	    (record->kind == GBE_LEDGER_END && gbe_json_int(record->object, "of", 0) == 0)) {
+		id = gbe_json_string(record->object, "deployment", "");
+		id = *id != '\0' ? id : NULL;
+	} else if (of != NULL) {
+		event->run = g_strdup(gbe_json_string(of, "run", NULL));
+	}
+	event->deployment = g_strdup(id);
+	event->detail = g_hash_table_contains(log->detail, record);
+	event->text = record->kind == GBE_LEDGER_START && event->detail
+			  ? g_strdup("A start began")
+			  : words_of(record, log->rule);
+	event->record = json_object_ref(record->object);
 	if (record->kind == GBE_LEDGER_INTENT)
 		log->rule = gbe_json_string(record->object, "rule", NULL);
 	else if (record->kind == GBE_LEDGER_TAKE_OVER || record->kind == GBE_LEDGER_INTENT_ENDED)
 		log->rule = NULL;
-	return object;
+	return event;
 }
 
 bool
-gbe_log_read(GbeApp *app, gint64 since, const char *backup, JsonArray **ret_log, GError **error)
+gbe_log_read(GbeApp *app, gint64 since, const char *backup, GPtrArray **ret_log, GError **error)
 {
 	g_autoptr(GHashTable) take_overs =
 	    g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	g_autoptr(GHashTable) detail = g_hash_table_new(NULL, NULL);
 	Log log = {.take_overs = take_overs, .detail = detail};
 	const GbeLedger *ledger;
-	JsonArray *array;
+	GPtrArray *events;
 
 	if (!gbe_ledger_load(app, &ledger, error))
 		return false;
 	mark_details(ledger, detail);
-	array = json_array_new();
+	events = g_ptr_array_new_with_free_func(free_event);
 	for (guint i = 0; i < ledger->records->len; i++) {
 		const GbeLedgerRecord *record = ledger->records->pdata[i];
-		g_autoptr(JsonObject) object = describe(&log, record);
+		GbeLogEvent *event = describe(&log, record);
 
 		if (is_wanted(record, since, backup))
-			json_array_add_object_element(array, g_steal_pointer(&object));
+			g_ptr_array_add(events, event);
+		else
+			free_event(event);
 	}
-	*ret_log = array;
+	*ret_log = events;
 	return true;
 }

@@ -9,7 +9,7 @@
 #define TIMER "greenboot-etcd-backup.timer"
 
 static const GbeField periodic_fields[] = {
-    GBE_FIELD(GbePeriodicStatus, schedule, "schedule", TEXT),
+    GBE_FIELD_SET(GbePeriodicStatus, schedule, "schedule", TEXT),
     GBE_FIELD(GbePeriodicStatus, result, "result", TEXT),
     GBE_FIELD(GbePeriodicStatus, record.reason, "reason", TEXT),
     GBE_FIELD(GbePeriodicStatus, record.attempted, "attempted", KNOWN),
@@ -24,7 +24,7 @@ static const GbeField periodic_fields[] = {
 const GbeFieldItems gbe_periodic_items = {periodic_fields, sizeof(GbePeriodicStatus)};
 
 static const GbeField offsite_fields[] = {
-    GBE_FIELD(GbeOffsiteStatus, store, "store", TEXT),
+    GBE_FIELD_SET(GbeOffsiteStatus, store, "store", TEXT),
     GBE_FIELD(GbeOffsiteStatus, record.proved, "proved", TEXT),
     GBE_FIELD(GbeOffsiteStatus, record.proved_at, "proved_at", KNOWN),
     GBE_FIELD(GbeOffsiteStatus, proved_age, "proved_age", KNOWN),
@@ -52,10 +52,10 @@ static const GbeField offsite_fields[] = {
 };
 const GbeFieldItems gbe_offsite_items = {offsite_fields, sizeof(GbeOffsiteStatus)};
 
-static const GbeField rehearsal_fields[] = {
-    GBE_FIELD(GbeRehearsal, deployment.id, "deployment", TEXT),
+const GbeField gbe_rehearsal_fields[] = {
+    GBE_FIELD_SET(GbeRehearsal, deployment.id, "deployment", TEXT),
     GBE_FIELD(GbeRehearsal, deployment.handle, NULL, TEXT),
-    GBE_FIELD_OF(GbeRehearsal, result, "result", WORD, &gbe_rehearsal_words, 0),
+    GBE_FIELD_OF(GbeRehearsal, result, "result", WORD, &gbe_rehearsal_words, GBE_FIELD_ALWAYS),
     GBE_FIELD(GbeRehearsal, reason, "reason", TEXT),
     GBE_FIELD(GbeRehearsal, from, "from", TEXT),
     GBE_FIELD(GbeRehearsal, to, "to", TEXT),
@@ -66,7 +66,7 @@ static const GbeField rehearsal_fields[] = {
     GBE_FIELD(GbeRehearsal, locked, "locked", FLAG),
     {0},
 };
-const GbeFieldItems gbe_rehearsal_items = {rehearsal_fields, sizeof(GbeRehearsal)};
+const GbeFieldItems gbe_rehearsal_items = {gbe_rehearsal_fields, sizeof(GbeRehearsal)};
 
 /* ---- periodic backups ---- */
 

@@ -41,6 +41,7 @@ typedef struct {
 	bool trouble;
 } GbeOffsiteStatus;
 
+extern const GbeField gbe_rehearsal_fields[];
 extern const GbeFieldItems gbe_periodic_items, gbe_offsite_items, gbe_rehearsal_items;
 GbePeriodicStatus *gbe_periodic_status(GbeApp *app, const GbeHealthLook *look);
 GbeOffsiteStatus *gbe_offsite_status(GbeApp *app);

@@ -23,13 +23,13 @@
 
 /* ---- list ---- */
 
-static const GbeField entry_fields[] = {
-    GBE_FIELD(GbeListEntry, backup.name, "name", TEXT),
+const GbeField gbe_list_fields[] = {
+    GBE_FIELD_SET(GbeListEntry, backup.name, "name", TEXT),
     GBE_FIELD(GbeListEntry, backup.deployment.id, "deployment", TEXT),
     GBE_FIELD(GbeListEntry, backup.run, "run", TEXT),
     GBE_FIELD(GbeListEntry, backup.sequence, "sequence", NUMBER),
-    GBE_FIELD(GbeListEntry, grade, "grade", TEXT),
-    GBE_FIELD(GbeListEntry, verdict, "verdict", TEXT),
+    GBE_FIELD_SET(GbeListEntry, grade, "grade", TEXT),
+    GBE_FIELD_SET(GbeListEntry, verdict, "verdict", TEXT),
     GBE_FIELD_OF(GbeListEntry, backup.health, "health", WORD, &gbe_health_words, 0),
     GBE_FIELD(GbeListEntry, backup.created, "created", MOMENT),
     GBE_FIELD(GbeListEntry, backup.etcd_version, "etcd_version", TEXT),
@@ -46,16 +46,16 @@ static const GbeField entry_fields[] = {
     GBE_FIELD(GbeListEntry, present, "present", TEXT),
     GBE_FIELD(GbeListEntry, backup.description, "description", TEXT),
     GBE_FIELD_OF(GbeListEntry, backup.origin, "origin", WORD, &gbe_origin_words, 0),
-    GBE_FIELD(GbeListEntry, state, "state", TEXT),
+    GBE_FIELD_SET(GbeListEntry, state, "state", TEXT),
     GBE_FIELD(GbeListEntry, why, "why", TEXT),
     {0},
 };
-static const GbeFieldItems entry_items = {entry_fields, sizeof(GbeListEntry)};
+static const GbeFieldItems entry_items = {gbe_list_fields, sizeof(GbeListEntry)};
 
-static const GbeField unreadable_fields[] = {
-    GBE_FIELD(GbeListEntry, backup.name, "name", TEXT),
-    GBE_FIELD(GbeListEntry, grade, "grade", TEXT),
-    GBE_FIELD(GbeListEntry, state, "state", TEXT),
+const GbeField gbe_list_unreadable_fields[] = {
+    GBE_FIELD_SET(GbeListEntry, backup.name, "name", TEXT),
+    GBE_FIELD_SET(GbeListEntry, grade, "grade", TEXT),
+    GBE_FIELD_SET(GbeListEntry, state, "state", TEXT),
     GBE_FIELD(GbeListEntry, why, "why", TEXT),
     {0},
 };
@@ -82,7 +82,7 @@ gbe_list_entry(const GbeObserved *observed, const GbeManifest *manifest, gint64 
 		entry->present =
 		    (char *)gbe_deployments_presence(deployments, &manifest->deployment);
 	entry->state = (char *)"complete"; /* as in `store list` */
-	gbe_fields_own(entry_fields, entry);
+	gbe_fields_own(gbe_list_fields, entry);
 	return entry;
 }
 
@@ -91,7 +91,7 @@ gbe_list_entry_to_json(const GbeListEntry *entry)
 {
 	bool readable = g_strcmp0(entry->state, "unreadable") != 0;
 
-	return gbe_fields_answer(readable ? entry_fields : unreadable_fields, entry);
+	return gbe_fields_answer(readable ? gbe_list_fields : gbe_list_unreadable_fields, entry);
 }
 
 GPtrArray *
@@ -141,7 +141,7 @@ gbe_list_read(JsonArray *array)
 		if (!JSON_NODE_HOLDS_OBJECT(node))
 			return NULL;
 		g_ptr_array_add(list, gbe_fields_new(&entry_items));
-		gbe_fields_read_known(entry_fields, json_node_get_object(node),
+		gbe_fields_read_known(gbe_list_fields, json_node_get_object(node),
 				      list->pdata[list->len - 1]);
 	}
 	return g_steal_pointer(&list);
@@ -190,13 +190,13 @@ static const GbeField owner_fields[] = {
 };
 
 static const GbeField data_fields[] = {
-    GBE_FIELD(GbeStatusData, path, "path", TEXT),
+    GBE_FIELD_SET(GbeStatusData, path, "path", TEXT),
     GBE_FIELD(GbeStatusData, size, "size", KNOWN),
     {0},
 };
 
 static const GbeField good_fields[] = {
-    GBE_FIELD(GbeStatusGood, name, "name", TEXT),
+    GBE_FIELD_SET(GbeStatusGood, name, "name", TEXT),
     GBE_FIELD(GbeStatusGood, created, "created", MOMENT),
     GBE_FIELD(GbeStatusGood, age, "age", KNOWN),
     GBE_FIELD(GbeStatusGood, revision, "revision", KNOWN),
@@ -205,7 +205,7 @@ static const GbeField good_fields[] = {
 static const GbeFieldItems good_items = {good_fields, sizeof(GbeStatusGood)};
 
 static const GbeField last_fields[] = {
-    GBE_FIELD(GbeLastOperation, operation, "operation", TEXT),
+    GBE_FIELD_SET(GbeLastOperation, operation, "operation", TEXT),
     GBE_FIELD(GbeLastOperation, result, "result", TEXT),
     GBE_FIELD(GbeLastOperation, rule, "rule", TEXT),
     GBE_FIELD(GbeLastOperation, reason, "reason", TEXT),
@@ -218,7 +218,7 @@ static const GbeField last_fields[] = {
 static const GbeFieldItems last_items = {last_fields, sizeof(GbeLastOperation)};
 
 static const GbeField greenboot_fields[] = {
-    GBE_FIELD(GbeStatusGreenboot, flavour, "flavour", TEXT),
+    GBE_FIELD_SET(GbeStatusGreenboot, flavour, "flavour", TEXT),
     GBE_FIELD(GbeStatusGreenboot, enabled, "enabled", TRI),
     GBE_FIELD(GbeStatusGreenboot, boot_counter, "boot_counter", INTEGER),
     GBE_FIELD(GbeStatusGreenboot, rollback_imminent, "rollback_imminent", TRI),
@@ -238,15 +238,15 @@ static const GbeField next_fields[] = {
     {0},
 };
 
-static const GbeField status_fields[] = {
+const GbeField gbe_status_fields[] = {
     GBE_FIELD(GbeStatus, ostree, "ostree", TRI),
     GBE_FIELD(GbeStatus, booted, "booted", TEXT),
     GBE_FIELD(GbeStatus, unlocked, "unlocked", TEXT),
     GBE_FIELD(GbeStatus, other_stateroot, "other_stateroot", TEXT),
     GBE_FIELD(GbeStatus, run, "run", TEXT),
     GBE_FIELD_BY(GbeStatus, owner, "owner", PART, owner_fields, 0),
-    GBE_FIELD(GbeStatus, verdict, "verdict", TEXT),
-    GBE_FIELD(GbeStatus, health, "health", TEXT),
+    GBE_FIELD_SET(GbeStatus, verdict, "verdict", TEXT),
+    GBE_FIELD_SET(GbeStatus, health, "health", TEXT),
     GBE_FIELD(GbeStatus, trial, "trial", TRI),
     GBE_FIELD(GbeStatus, judged, "judged", TRI),
     GBE_FIELD_BY(GbeStatus, etcd, "etcd", PART, gbe_status_etcd_fields, 0),
@@ -259,22 +259,17 @@ static const GbeField status_fields[] = {
     GBE_FIELD_BY(GbeStatus, rehearsal, "rehearsal", MAYBE, &gbe_rehearsal_items, 0),
     GBE_FIELD_BY(GbeStatus, greenboot, "greenboot", PART, greenboot_fields, 0),
     GBE_FIELD(GbeStatus, warnings, "warnings", TEXTS),
-    GBE_FIELD_BY(GbeStatus, protection, "protection", MAYBE, &gbe_protection_items, 0),
+    GBE_FIELD_BY(GbeStatus, protection, "protection", MAYBE, &gbe_protection_items,
+		 GBE_FIELD_ALWAYS),
     GBE_FIELD_BY(GbeStatus, next, "next", PART, next_fields, 0),
     {0},
 };
-static const GbeFieldItems status_items = {status_fields, sizeof(GbeStatus)};
+static const GbeFieldItems status_items = {gbe_status_fields, sizeof(GbeStatus)};
 
 void
 gbe_status_free(GbeStatus *status)
 {
 	gbe_fields_free(&status_items, status);
-}
-
-JsonObject *
-gbe_status_to_json(const GbeStatus *status)
-{
-	return gbe_fields_answer(status_fields, status);
 }
 
 void
@@ -396,7 +391,7 @@ gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object)
 		if (gbe_json_object(object, needed[i]) == NULL)
 			return NULL;
 	status = gbe_fields_new(&status_items);
-	gbe_fields_read_known(status_fields, object, status);
+	gbe_fields_read_known(gbe_status_fields, object, status);
 	gbe_fields_clear(gbe_status_etcd_fields, &status->etcd);
 	gbe_status_etcd(look, &status->etcd);
 	if (status->last_good != NULL && status->last_good->created > 0 &&
@@ -606,7 +601,8 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 	list = gbe_list_collect(observed, false);
 	json_object_set_array_member(whole, "list", gbe_list_to_json(list));
 	status = gbe_status_collect(app, observed, look, &lines);
-	json_object_set_object_member(whole, "status", gbe_status_to_json(status));
+	json_object_set_object_member(whole, "status",
+				      gbe_fields_answer(gbe_status_fields, status));
 	g_ptr_array_set_free_func(lines, g_free);
 	for (guint i = 0; i < lines->len; i++)
 		add_line(motd, "", lines->pdata[i]);

@@ -9,6 +9,7 @@
 #include "app/backup/observe.h"
 #include "app/health/look.h"
 #include "app/report/records.h"
+#include "core/decide/plan.h"
 #include "core/decide/protection.h"
 #include "core/record/fields.h"
 
@@ -71,9 +72,8 @@ typedef struct {
 	GbeStatusNext next;
 } GbeStatus;
 
-extern const GbeField gbe_status_etcd_fields[];
+extern const GbeField gbe_status_fields[], gbe_status_etcd_fields[];
 void gbe_status_free(GbeStatus *status);
-JsonObject *gbe_status_to_json(const GbeStatus *status);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeStatus, gbe_status_free)
 
 /* `status`. @look: at etcd just now, or NULL (not asked). *ret_motd (may be NULL): the MOTD's lines, of char *, to be
@@ -145,15 +145,43 @@ typedef struct {
 	const GbeHealthFacts *live; /* of the running etcd; NULL: not asked */
 } GbeExplainOptions;
 
-/* {schema, deployment, rule, also[], reason, facts{}, actions[], branches[]}. A branch, {if, rule, reason,
- * actions[]}, is a decision that only verification can settle. Uses @observed up. */
+/* A decision. The texts and the lists are the plan's. */
+typedef struct {
+	char *condition; /* under which it follows: "NAME does not validate"; NULL: the first one */
+	GbePlan *plan;
+	const char *rule, *reason;
+	GPtrArray *also, *actions; /* of const char *: the rules that followed; of GbeAction */
+} GbeExplainDecision;
+
+typedef struct {
+	char *deployment; /* NULL: not known */
+	GbeExplainDecision decision;
+	bool hold;
+	JsonObject *facts;   /* unknown: null, and the reason in "<key>_why" */
+	GPtrArray *branches; /* of GbeExplainDecision: what only verification can settle */
+} GbeExplained;
+
+void gbe_explained_free(GbeExplained *explained);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeExplained, gbe_explained_free)
+extern const GbeField gbe_explain_fields[];
+/* Uses @observed up. */
 bool gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options,
-		 JsonObject **ret_object, GError **error) GBE_CHECKED;
+		 GbeExplained **ret_explained, GError **error) GBE_CHECKED;
 
 /* ---- log: the ledger for people ---- */
 
-/* One object for each record, in the order in which it was written (data/schema/log.json). "text" has the record in
- * words; "detail" is true for a record that only repeats or completes another one. @since: seconds since the epoch, 0:
- * from the beginning; times are only labels, because clocks go wrong. @backup: only records that name it, NULL: all. */
-bool gbe_log_read(GbeApp *app, gint64 since, const char *backup, JsonArray **ret_log,
+/* A record in words. */
+typedef struct {
+	gint64 sequence, time; /* -1: a place that cannot be read; 0: not known */
+	char *kind;
+	char *deployment, *run; /* that had the data then; NULL: not known */
+	char *text;
+	bool detail;	    /* it only repeats or completes another record */
+	JsonObject *record; /* as it is in the ledger */
+} GbeLogEvent;
+
+extern const GbeFieldItems gbe_log_items;
+/* In the order in which the records were written: of GbeLogEvent. @since: seconds since the epoch, 0: from the beginning;
+ * times are only labels, because clocks go wrong. @backup: only records that name it, NULL: all. */
+bool gbe_log_read(GbeApp *app, gint64 since, const char *backup, GPtrArray **ret_log,
 		  GError **error) GBE_CHECKED;

@@ -33,6 +33,7 @@ typedef struct {
 	guint64 size;
 	gint64 revision;
 	guint64 bump; /* revisions that were skipped; 0: none */
+	GbeGrade grade;
 } GbeImported;
 
 void gbe_imported_clear(GbeImported *imported);

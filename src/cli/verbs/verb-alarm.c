@@ -30,36 +30,28 @@ print_step(const GbeAlarmStep *step, gpointer data)
 			  step->detail);
 }
 
-static JsonArray *
-steps_json(const GPtrArray *steps)
-{
-	JsonArray *array = json_array_new();
+typedef struct {
+	GbeAlarmCleared done;
+	bool dry_run;
+} Answer;
 
-	for (guint i = 0; i < steps->len; i++) {
-		const GbeAlarmStep *step = steps->pdata[i];
-		JsonObject *object = json_object_new();
+static const GbeField step_fields[] = {
+    GBE_FIELD_SET(GbeAlarmStep, step, "step", TEXT),
+    GBE_FIELD_OF(GbeAlarmStep, result, "result", SAID, gbe_step_result_to_string, 0),
+    GBE_FIELD_SET(GbeAlarmStep, detail, "detail", TEXT),
+    {0},
+};
+static const GbeFieldItems step_items = {step_fields, sizeof(GbeAlarmStep)};
 
-		gbe_json_set_string(object, "step", step->step);
-		gbe_json_set_string(object, "result", gbe_step_result_to_string(step->result));
-		gbe_json_set_string(object, "detail", step->detail);
-		json_array_add_object_element(array, object);
-	}
-	return array;
-}
-
-static void
-print_json(const GbeAlarmCleared *cleared)
-{
-	g_autoptr(JsonObject) object = gbe_json_answer();
-
-	json_object_set_boolean_member(object, "was_up", cleared->was_up);
-	json_object_set_boolean_member(object, "cleared", cleared->cleared);
-	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-	gbe_json_set_string(object, "reason", cleared->reason);
-	gbe_json_set_string(object, "backup", cleared->backup);
-	json_object_set_array_member(object, "steps", steps_json(cleared->steps));
-	gbe_print_object(object);
-}
+const GbeField gbe_alarm_clear_fields[] = {
+    GBE_FIELD(Answer, done.was_up, "was_up", FLAG),
+    GBE_FIELD(Answer, done.cleared, "cleared", FLAG),
+    GBE_FIELD(Answer, dry_run, "dry_run", FLAG),
+    GBE_FIELD(Answer, done.reason, "reason", TEXT),
+    GBE_FIELD(Answer, done.backup, "backup", TEXT),
+    GBE_FIELD_OF(Answer, done.steps, "steps", LIST, &step_items, 0),
+    {0},
+};
 
 static void
 print_end(const GbeAlarmCleared *cleared)
@@ -88,7 +80,7 @@ gbe_verb_alarm_clear(GbeCli *cli, char **arguments, GError **error)
 	ok = gbe_alarm_clear(cli->app, &options, &cleared, error);
 	gbe_cli_changed(cli, !ok || !cleared->cleared);
 	if (cleared != NULL && cli->json)
-		print_json(cleared);
+		gbe_print_answer(gbe_alarm_clear_fields, &(const Answer){*cleared, arg_dry_run});
 	if (ok && !cli->json && !cli->quiet)
 		print_end(cleared);
 	if (ok && !cleared->cleared && !arg_dry_run)

@@ -4,7 +4,6 @@
 #include "app/upkeep/live-etcd.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/json/parse.h"
 #include "core/space.h"
 #include "fs/open.h"
 
@@ -47,36 +46,51 @@ const GbeOption gbe_options_undo[] = {{OPTION_STOP},
 				      {GBE_DRY_RUN(arg_dry_run)},
 				      {NULL}};
 
-static JsonObject *
-timing_json(const GbeTiming *timing)
-{
-	JsonObject *object = json_object_new();
+typedef struct {
+	GbeByHandResult done;
+	bool removed;	   /* --skip-backup: the displaced data is gone */
+	const char *stays; /* why it is not; NULL */
+} Restored;
 
-	json_object_set_int_member(object, "total_usec", timing->total_usec);
-	json_object_set_int_member(object, "clone_usec", timing->clone_usec);
-	json_object_set_int_member(object, "verify_usec", timing->verify_usec);
-	json_object_set_int_member(object, "sync_usec", timing->sync_usec);
-	json_object_set_int_member(object, "publish_usec", timing->publish_usec);
-	json_object_set_int_member(object, "flushes", timing->flushes);
-	return object;
-}
+static const GbeField timing_fields[] = {
+    GBE_FIELD(GbeTiming, total_usec, "total_usec", TIME),
+    GBE_FIELD(GbeTiming, clone_usec, "clone_usec", TIME),
+    GBE_FIELD(GbeTiming, verify_usec, "verify_usec", TIME),
+    GBE_FIELD(GbeTiming, sync_usec, "sync_usec", TIME),
+    GBE_FIELD(GbeTiming, publish_usec, "publish_usec", TIME),
+    GBE_FIELD(GbeTiming, flushes, "flushes", COUNT),
+    {0},
+};
 
-static JsonObject *
-result_json(const GbeByHandResult *result)
-{
-	JsonObject *object = gbe_json_answer();
+static const GbeField result_fields[] = {
+    GBE_FIELD_SET(GbeByHandResult, name, "name", TEXT),
+    GBE_FIELD_OF(GbeByHandResult, method, "method", SAID, gbe_method_to_string, 0),
+    GBE_FIELD_BY(GbeByHandResult, timing, "timing", PART, timing_fields, 0),
+    GBE_FIELD(GbeByHandResult, timing.look_usec, "look_usec", TIME),
+    GBE_FIELD(GbeByHandResult, timing.bytes_written, "bytes_written", NUMBER),
+    GBE_FIELD(GbeByHandResult, size, "size", NUMBER),
+    GBE_FIELD_OF(GbeByHandResult, grade, "grade", SAID, gbe_grade_to_string, 0),
+    GBE_FIELD(GbeByHandResult, dry_run, "dry_run", FLAG),
+    GBE_FIELD(GbeByHandResult, service_restarted, "service_restarted", FLAG),
+    {0},
+};
 
-	gbe_json_set_string(object, "name", result->name);
-	gbe_json_set_string(object, "method", gbe_method_to_string(result->method));
-	json_object_set_object_member(object, "timing", timing_json(&result->timing));
-	json_object_set_int_member(object, "look_usec", result->timing.look_usec);
-	json_object_set_int_member(object, "bytes_written", (gint64)result->timing.bytes_written);
-	json_object_set_int_member(object, "size", (gint64)result->size);
-	gbe_json_set_string(object, "grade", gbe_grade_to_string(result->grade));
-	json_object_set_boolean_member(object, "dry_run", result->dry_run);
-	json_object_set_boolean_member(object, "service_restarted", result->service_restarted);
-	return object;
-}
+const GbeField gbe_backup_fields[] = {
+    {"", GBE_FIELD_MORE, 0, result_fields, 0},
+    GBE_FIELD_SET(GbeByHandResult, path, "path", TEXT),
+    GBE_FIELD(GbeByHandResult, sha256, "sha256", TEXT),
+    {0},
+};
+
+const GbeField gbe_restore_fields[] = {
+    GBE_FIELD_BY(Restored, done, "", MORE, result_fields, 0),
+    GBE_FIELD(Restored, done.displaced, "displaced", TEXT),
+    GBE_FIELD(Restored, done.kept, "kept_existing", TEXT),
+    GBE_FIELD(Restored, removed, "displaced_removed", FLAG),
+    GBE_FIELD(Restored, stays, "displaced_stays", TEXT),
+    GBE_FIELD_SET(Restored, done.loss, "loss", TEXT),
+    {0},
+};
 
 static void
 print_cost(const GbeByHandResult *result)
@@ -104,11 +118,7 @@ gbe_verb_backup(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
-		g_autoptr(JsonObject) object = result_json(&result);
-
-		gbe_json_set_string(object, "path", result.path);
-		gbe_json_set_string(object, "sha256", result.sha256);
-		gbe_print_object(object);
+		gbe_print_answer(gbe_backup_fields, &result);
 	} else if (result.dry_run) {
 		gbe_print("would back up as %s\n", result.name);
 	} else if (!cli->quiet) {
@@ -166,14 +176,11 @@ static void
 print_restored(GbeCli *cli, const GbeByHandResult *result, bool removed, const char *stays)
 {
 	if (cli->json) {
-		g_autoptr(JsonObject) object = result_json(result);
+		Restored answer = {*result, removed, stays};
 
-		gbe_json_set_string(object, "displaced", removed ? NULL : result->displaced);
-		gbe_json_set_string(object, "kept_existing", result->kept);
-		json_object_set_boolean_member(object, "displaced_removed", removed);
-		gbe_json_set_string(object, "displaced_stays", stays);
-		gbe_json_set_string(object, "loss", result->loss);
-		gbe_print_object(object);
+		if (removed)
+			answer.done.displaced = NULL;
+		gbe_print_answer(gbe_restore_fields, &answer);
 		return;
 	}
 	if (result->dry_run) {
@@ -215,25 +222,38 @@ settle(GbeCli *cli, const GbeByHandResult *result)
 	}
 }
 
+typedef struct {
+	const char *name;
+	bool next_boot, cancelled, dry_run;
+} Requested;
+
+const GbeField gbe_cancel_fields[] = {
+    GBE_FIELD(Requested, cancelled, "cancelled", FLAG),
+    GBE_FIELD(Requested, dry_run, "dry_run", FLAG),
+    {0},
+};
+
+const GbeField gbe_request_fields[] = {
+    GBE_FIELD(Requested, name, "name", TEXT),
+    GBE_FIELD(Requested, next_boot, "next_boot", FLAG),
+    GBE_FIELD(Requested, dry_run, "dry_run", FLAG),
+    {0},
+};
+
 static bool
 cancel(GbeCli *cli, GError **error)
 {
-	bool had = false;
+	Requested answer = {.dry_run = arg_dry_run};
 
-	if (!gbe_by_hand_cancel(cli->app, arg_dry_run, &had, error))
+	if (!gbe_by_hand_cancel(cli->app, arg_dry_run, &answer.cancelled, error))
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
-	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_json_answer();
-
-		json_object_set_boolean_member(object, "cancelled", had);
-		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-		gbe_print_object(object);
-	} else if (!cli->quiet) {
-		gbe_print(!had		? "no restore was asked for\n"
-			  : arg_dry_run ? "would take the request back\n"
-					: "the request is taken back\n");
-	}
+	if (cli->json)
+		gbe_print_answer(gbe_cancel_fields, &answer);
+	else if (!cli->quiet)
+		gbe_print(!answer.cancelled ? "no restore was asked for\n"
+			  : arg_dry_run	    ? "would take the request back\n"
+					    : "the request is taken back\n");
 	return true;
 }
 
@@ -246,12 +266,9 @@ request(GbeCli *cli, const GbeByHandRestore *options, GError **error)
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_json_answer();
+		const Requested answer = {name, .next_boot = true, .dry_run = arg_dry_run};
 
-		gbe_json_set_string(object, "name", name);
-		json_object_set_boolean_member(object, "next_boot", true);
-		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-		gbe_print_object(object);
+		gbe_print_answer(gbe_request_fields, &answer);
 	} else if (!cli->quiet) {
 		gbe_print("%s %s at the next boot%s\n",
 			  arg_dry_run ? "would ask to restore" : "restores", name,

@@ -85,16 +85,23 @@ gbe_verb_prune(GbeCli *cli, char **arguments, GError **error)
 	return true;
 }
 
+typedef struct {
+	const char *name, *mark;
+	bool dry_run;
+} Marked;
+
+const GbeField gbe_mark_fields[] = {
+    GBE_FIELD(Marked, name, "name", TEXT),
+    GBE_FIELD_SET(Marked, mark, "mark", TEXT),
+    GBE_FIELD(Marked, dry_run, "dry_run", FLAG),
+    {0},
+};
+
 static void
 print_marked(GbeCli *cli, const char *mark, const char *name)
 {
 	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_json_answer();
-
-		gbe_json_set_string(object, "name", name);
-		gbe_json_set_string(object, "mark", mark);
-		json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-		gbe_print_object(object);
+		gbe_print_answer(gbe_mark_fields, &(const Marked){name, mark, arg_dry_run});
 	} else if (!cli->quiet) {
 		gbe_print("%s %s %s\n", name != NULL ? name : "the present run",
 			  arg_dry_run ? "would be marked" : "is marked", mark);

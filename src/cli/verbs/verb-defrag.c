@@ -23,30 +23,43 @@ const GbeOption gbe_options_defrag[] = {
     {NULL},
 };
 
+typedef struct {
+	GbeDefragResult done;
+	bool dry_run;
+	guint fragmentation;
+} Answer;
+
+const GbeField gbe_defrag_fields[] = {
+    GBE_FIELD(Answer, done.endpoint, "endpoint", TEXT),
+    GBE_FIELD(Answer, done.data, "data", TEXT),
+    GBE_FIELD(Answer, done.of, "of", TEXT),
+    GBE_FIELD(Answer, done.made, "made", TEXT),
+    GBE_FIELD_OF(Answer, done.need, "need", SAID, gbe_defrag_need_to_string, 0),
+    GBE_FIELD(Answer, done.done, "done", FLAG),
+    GBE_FIELD(Answer, dry_run, "dry_run", FLAG),
+    GBE_FIELD(Answer, done.healthy, "healthy", FLAG),
+    GBE_FIELD(Answer, done.reason, "reason", TEXT),
+    GBE_FIELD(Answer, done.backup, "backup", TEXT),
+    GBE_FIELD(Answer, done.before.size, "size_before", KNOWN),
+    GBE_FIELD(Answer, done.before.in_use, "in_use_before", KNOWN),
+    GBE_FIELD(Answer, fragmentation, "fragmentation", COUNT),
+    GBE_FIELD(Answer, done.after.size, "size_after", KNOWN),
+    GBE_FIELD(Answer, done.after.in_use, "in_use_after", KNOWN),
+    GBE_FIELD(Answer, done.duration_usec, "duration_usec", KNOWN),
+    {0},
+};
+
 static void
 print_json(const GbeDefragResult *result)
 {
-	g_autoptr(JsonObject) object = gbe_json_answer();
+	Answer answer = {*result, arg_dry_run,
+			 gbe_defrag_fragmentation(result->before.size, result->before.in_use)};
 
-	gbe_json_set_string(object, "endpoint", result->endpoint);
-	gbe_json_set_string(object, "data", result->data);
-	gbe_json_set_string(object, "of", result->of);
-	gbe_json_set_string(object, "made", result->made);
-	gbe_json_set_string(object, "need", gbe_defrag_need_to_string(result->need));
-	json_object_set_boolean_member(object, "done", result->done);
-	json_object_set_boolean_member(object, "dry_run", arg_dry_run);
-	json_object_set_boolean_member(object, "healthy", result->healthy);
-	gbe_json_set_string(object, "reason", result->reason);
-	gbe_json_set_string(object, "backup", result->backup);
-	gbe_json_set_known(object, "size_before", result->before.size);
-	gbe_json_set_known(object, "in_use_before", result->before.in_use);
-	json_object_set_int_member(
-	    object, "fragmentation",
-	    gbe_defrag_fragmentation(result->before.size, result->before.in_use));
-	gbe_json_set_known(object, "size_after", result->done ? result->after.size : -1);
-	gbe_json_set_known(object, "in_use_after", result->done ? result->after.in_use : -1);
-	gbe_json_set_known(object, "duration_usec", result->done ? result->duration_usec : -1);
-	gbe_print_object(object);
+	if (!result->done) {
+		answer.done.after = (GbeDefragSizes){-1, -1};
+		answer.done.duration_usec = -1;
+	}
+	gbe_print_answer(gbe_defrag_fields, &answer);
 }
 
 static char *

@@ -107,55 +107,44 @@ collect(GbeCli *cli, GbeDiagnosis *diagnosis)
 	add(diagnosis, "preflight", gbe_cli_preflight_json(findings), NULL);
 }
 
-static JsonObject *
-result_json(const GbeDiagnosis *diagnosis, const char *path, guint64 size)
-{
-	JsonObject *object = gbe_json_answer();
-	JsonArray *parts = json_array_new();
+typedef struct {
+	const char *path;
+	guint64 size; /* bytes */
+	const GPtrArray *parts;
+} Answer;
 
-	for (guint i = 0; i < diagnosis->parts->len; i++) {
-		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
-		JsonObject *element = json_object_new();
+static const GbeField part_fields[] = {
+    GBE_FIELD_SET(GbeDiagnosisPart, name, "name", TEXT),
+    GBE_FIELD(GbeDiagnosisPart, size, "size", NUMBER),
+    GBE_FIELD(GbeDiagnosisPart, why, "why", TEXT),
+    {0},
+};
+static const GbeFieldItems part_items = {part_fields, sizeof(GbeDiagnosisPart)};
 
-		gbe_json_set_string(element, "name", part->name);
-		json_object_set_int_member(element, "size", (gint64)part->size);
-		gbe_json_set_string(element, "why", part->why);
-		json_array_add_object_element(parts, element);
-	}
-	gbe_json_set_string(object, "path", path);
-	json_object_set_int_member(object, "size", (gint64)size);
-	json_object_set_array_member(object, "parts", parts);
-	return object;
-}
+const GbeField gbe_diagnose_fields[] = {
+    GBE_FIELD_SET(Answer, path, "path", TEXT),
+    GBE_FIELD(Answer, size, "size", NUMBER),
+    GBE_FIELD_OF(Answer, parts, "parts", LIST, &part_items, 0),
+    {0},
+};
 
 static void
-print_text(const GbeCli *cli, const GbeDiagnosis *diagnosis, const char *path, guint64 size)
+print_text(const GbeCli *cli, const Answer *answer)
 {
-	g_autofree char *text = gbe_size_to_text(size);
+	g_autofree char *text = gbe_size_to_text(answer->size);
 
-	gbe_print("%s\n", path);
+	gbe_print("%s\n", answer->path);
 	if (cli->quiet)
 		return;
 	gbe_print("%s; no keys and values of etcd, no secrets that this program knows of. Read it "
 		  "before you give it away.\n",
 		  text);
-	for (guint i = 0; i < diagnosis->parts->len; i++) {
-		const GbeDiagnosisPart *part = diagnosis->parts->pdata[i];
+	for (guint i = 0; i < answer->parts->len; i++) {
+		const GbeDiagnosisPart *part = answer->parts->pdata[i];
 
 		if (part->why != NULL)
 			gbe_print("  %s: %s\n", part->name, part->why);
 	}
-}
-
-static void
-report(const GbeCli *cli, const GbeDiagnosis *diagnosis, const char *path, guint64 size)
-{
-	g_autoptr(JsonObject) object = cli->json ? result_json(diagnosis, path, size) : NULL;
-
-	if (object != NULL)
-		gbe_print_object(object);
-	else
-		print_text(cli, diagnosis, path, size);
 }
 
 bool
@@ -164,6 +153,7 @@ gbe_verb_diagnose(GbeCli *cli, char **arguments, GError **error)
 	g_autoptr(GbeDiagnosis) diagnosis = gbe_diagnosis_new();
 	g_autoptr(GBytes) archive = NULL;
 	g_autofree char *path = NULL;
+	Answer answer;
 
 	if (!choose_path(cli, arguments, &path, error))
 		return false;
@@ -181,6 +171,10 @@ gbe_verb_diagnose(GbeCli *cli, char **arguments, GError **error)
 	}
 	if (!gbe_diagnosis_write(cli->app, archive, path, error))
 		return false;
-	report(cli, diagnosis, path, g_bytes_get_size(archive));
+	answer = (Answer){path, g_bytes_get_size(archive), diagnosis->parts};
+	if (cli->json)
+		gbe_print_answer(gbe_diagnose_fields, &answer);
+	else
+		print_text(cli, &answer);
 	return true;
 }

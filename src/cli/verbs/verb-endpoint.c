@@ -3,62 +3,60 @@
 #include "base/format.h"
 #include "cli/ask.h"
 #include "cli/print.h"
-#include "core/json/members.h"
 #include "core/json/parse.h"
 #include "core/space.h"
 #include "etcd/api/client.h"
 
 /* ---- endpoint status ---- */
 
-static void
-print_status_json(const char *endpoint, const GbeEtcdStatus *status)
-{
-	g_autoptr(JsonObject) object = gbe_json_answer();
-	guint64 own = status->header.member_id;
+typedef struct {
+	const char *endpoint;
+	GbeEtcdStatus etcd;
+	bool is_leader;
+} StatusAnswer;
 
-	gbe_json_set_string(object, "endpoint", endpoint);
-	gbe_json_set_id(object, "member_id", own);
-	gbe_json_set_id(object, "cluster_id", status->header.cluster_id);
-	gbe_json_set_string(object, "version", status->version);
-	gbe_json_set_string(object, "storage_version", status->storage_version);
-	json_object_set_int_member(object, "revision", status->header.revision);
-	gbe_json_set_known(object, "db_size", status->db_size > 0 ? status->db_size : -1);
-	gbe_json_set_known(object, "db_in_use", status->db_in_use > 0 ? status->db_in_use : -1);
-	gbe_json_set_known(object, "quota", status->quota > 0 ? status->quota : -1);
-	json_object_set_boolean_member(object, "is_leader",
-				       status->leader != 0 && status->leader == own);
-	gbe_json_set_id(object, "leader", status->leader);
-	json_object_set_boolean_member(object, "learner", status->learner);
-	json_object_set_int_member(object, "raft_term", (gint64)status->raft_term);
-	json_object_set_int_member(object, "raft_index", (gint64)status->raft_index);
-	json_object_set_int_member(object, "raft_applied", (gint64)status->raft_applied);
-	json_object_set_array_member(object, "errors", gbe_texts_to_json(status->errors));
-	gbe_print_object(object);
-}
+const GbeField gbe_endpoint_fields[] = {
+    GBE_FIELD_SET(StatusAnswer, endpoint, "endpoint", TEXT),
+    GBE_FIELD(StatusAnswer, etcd.header.member_id, "member_id", ID),
+    GBE_FIELD(StatusAnswer, etcd.header.cluster_id, "cluster_id", ID),
+    GBE_FIELD(StatusAnswer, etcd.version, "version", TEXT),
+    GBE_FIELD(StatusAnswer, etcd.storage_version, "storage_version", TEXT),
+    GBE_FIELD(StatusAnswer, etcd.header.revision, "revision", TIME),
+    GBE_FIELD(StatusAnswer, etcd.db_size, "db_size", MOMENT),
+    GBE_FIELD(StatusAnswer, etcd.db_in_use, "db_in_use", MOMENT),
+    GBE_FIELD(StatusAnswer, etcd.quota, "quota", MOMENT),
+    GBE_FIELD(StatusAnswer, is_leader, "is_leader", FLAG),
+    GBE_FIELD(StatusAnswer, etcd.leader, "leader", ID),
+    GBE_FIELD(StatusAnswer, etcd.learner, "learner", FLAG),
+    GBE_FIELD(StatusAnswer, etcd.raft_term, "raft_term", NUMBER),
+    GBE_FIELD(StatusAnswer, etcd.raft_index, "raft_index", NUMBER),
+    GBE_FIELD(StatusAnswer, etcd.raft_applied, "raft_applied", NUMBER),
+    GBE_FIELD(StatusAnswer, etcd.errors, "errors", TEXTS),
+    {0},
+};
 
 static void
-print_status(const char *endpoint, const GbeEtcdStatus *status)
+print_status(const StatusAnswer *answer)
 {
 	static const char *const titles[] = {"ENDPOINT",   "ID",	"VERSION",    "DB SIZE",
 					     "IN USE",	   "IS LEADER", "IS LEARNER", "RAFT TERM",
 					     "RAFT INDEX", "APPLIED",	"ERRORS",     NULL};
-	guint64 own = status->header.member_id;
+	const GbeEtcdStatus *etcd = &answer->etcd;
 	g_autoptr(GbeTable) table = gbe_table_new(titles);
-	g_autofree char *id = gbe_hex64(own);
-	g_autofree char *size = gbe_size_to_text((guint64)MAX(status->db_size, 0));
-	g_autofree char *used = gbe_size_to_text((guint64)MAX(status->db_in_use, 0));
-	g_autofree char *term = g_strdup_printf("%" G_GUINT64_FORMAT, status->raft_term);
-	g_autofree char *index = g_strdup_printf("%" G_GUINT64_FORMAT, status->raft_index);
-	g_autofree char *applied = g_strdup_printf("%" G_GUINT64_FORMAT, status->raft_applied);
-	g_autofree char *errors = gbe_texts_to_line(status->errors);
-	const char *const cells[] = {endpoint,
+	g_autofree char *id = gbe_hex64(etcd->header.member_id);
+	g_autofree char *size = gbe_size_to_text((guint64)MAX(etcd->db_size, 0));
+	g_autofree char *used = gbe_size_to_text((guint64)MAX(etcd->db_in_use, 0));
+	g_autofree char *term = g_strdup_printf("%" G_GUINT64_FORMAT, etcd->raft_term);
+	g_autofree char *index = g_strdup_printf("%" G_GUINT64_FORMAT, etcd->raft_index);
+	g_autofree char *applied = g_strdup_printf("%" G_GUINT64_FORMAT, etcd->raft_applied);
+	g_autofree char *errors = gbe_texts_to_line(etcd->errors);
+	const char *const cells[] = {answer->endpoint,
 				     id,
-				     status->version,
+				     etcd->version,
 				     size,
 				     used,
-				     status->leader != 0 && status->leader == own ? "true"
-										  : "false",
-				     status->learner ? "true" : "false",
+				     answer->is_leader ? "true" : "false",
+				     etcd->learner ? "true" : "false",
 				     term,
 				     index,
 				     applied,
@@ -72,39 +70,43 @@ bool
 gbe_verb_endpoint(GbeCli *cli, char **arguments, GError **error)
 {
 	g_auto(GbeCliQuestion) question = {0};
-	GbeEtcdStatus status = {{0}};
+	StatusAnswer answer = {0};
+	GbeEtcdStatus *etcd = &answer.etcd;
 
 	if (!gbe_question_open(cli, &question, error))
 		return false;
-	if (!gbe_client_status(question.client, question.deadline, &status, &question.failure))
+	if (!gbe_client_status(question.client, question.deadline, etcd, &question.failure))
 		return gbe_question_unanswered(&question, error);
+	answer.endpoint = question.at.endpoint.shown;
+	answer.is_leader = etcd->leader != 0 && etcd->leader == etcd->header.member_id;
 	if (cli->json)
-		print_status_json(question.at.endpoint.shown, &status);
+		gbe_print_answer(gbe_endpoint_fields, &answer);
 	else
-		print_status(question.at.endpoint.shown, &status);
-	gbe_message_clear(GBE_MESSAGE_STATUS, &status);
+		print_status(&answer);
+	gbe_message_clear(GBE_MESSAGE_STATUS, etcd);
 	return true;
 }
 
 /* ---- alarm list ---- */
 
 static void
-print_alarms_json(const GbeEtcdAlarms *alarms)
+print_alarm(JsonObject *object, const char *key, const void *field)
 {
-	g_autoptr(JsonObject) object = gbe_json_answer();
-	JsonArray *array = json_array_new();
-
-	for (guint i = 0; alarms->list != NULL && i < alarms->list->len; i++) {
-		const GbeEtcdAlarm *alarm = &g_array_index(alarms->list, GbeEtcdAlarm, i);
-		JsonObject *element = json_object_new();
-
-		gbe_json_set_id(element, "member_id", alarm->member_id);
-		gbe_json_set_string(element, "alarm", gbe_etcd_alarm_to_string(alarm->alarm));
-		json_array_add_object_element(array, element);
-	}
-	json_object_set_array_member(object, "alarms", array);
-	gbe_print_object(object);
+	gbe_json_set_string(object, key, gbe_etcd_alarm_to_string(*(const guint64 *)field));
 }
+static const GbeFieldOwn own_alarm = {.print = print_alarm};
+
+static const GbeField alarm_fields[] = {
+    GBE_FIELD_SET(GbeEtcdAlarm, member_id, "member_id", ID),
+    GBE_FIELD_BY(GbeEtcdAlarm, alarm, "alarm", OWN, &own_alarm, 0),
+    {0},
+};
+static const GbeFieldItems alarm_items = {alarm_fields, sizeof(GbeEtcdAlarm)};
+
+const GbeField gbe_alarms_fields[] = {
+    GBE_FIELD_OF(GbeEtcdAlarms, list, "alarms", ARRAY, &alarm_items, 0),
+    {0},
+};
 
 static void
 print_alarms(const GbeCli *cli, const GbeEtcdAlarms *alarms)
@@ -139,7 +141,7 @@ gbe_verb_alarm_list(GbeCli *cli, char **arguments, GError **error)
 	if (!gbe_client_alarms(question.client, question.deadline, &alarms, &question.failure))
 		return gbe_question_unanswered(&question, error);
 	if (cli->json)
-		print_alarms_json(&alarms);
+		gbe_print_answer(gbe_alarms_fields, &alarms);
 	else
 		print_alarms(cli, &alarms);
 	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);

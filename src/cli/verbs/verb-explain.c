@@ -24,42 +24,22 @@ const GbeOption gbe_options_explain[] = {
     {NULL},
 };
 
-/* The JSON has the word that format 1 has for it. */
-static const char *
-action_word(JsonObject *action)
-{
-	const char *word = gbe_json_string(action, "action", "?");
-
-	return g_str_equal(word, "stamp") ? "take over" : word;
-}
-
+/* Text says "take over" for the word "stamp" of format 1. */
 static void
-print_actions(JsonArray *actions, const char *indent)
+print_actions(const GPtrArray *actions)
 {
-	for (guint i = 0; actions != NULL && i < json_array_get_length(actions); i++) {
-		JsonObject *action = json_array_get_object_element(actions, i);
-		const char *name = gbe_json_string(action, "name", NULL);
-		const char *reason = gbe_json_string(action, "reason", NULL);
-		const char *command = gbe_json_string(action, "command", NULL);
+	for (guint i = 0; i < actions->len; i++) {
+		const GbeAction *action = actions->pdata[i];
+		g_autofree char *command = gbe_action_command(action);
 
-		gbe_print("%s%u. %s%s%s%s%s\n", indent, i + 1, action_word(action),
-			  name != NULL ? " " : "", name != NULL ? name : "",
-			  reason != NULL ? ": " : "", reason != NULL ? reason : "");
+		gbe_print("  %u. %s%s%s%s%s\n", i + 1,
+			  action->kind == GBE_ACTION_TAKE_OVER ? "take over"
+							       : gbe_action_to_string(action->kind),
+			  action->name != NULL ? " " : "", action->name != NULL ? action->name : "",
+			  action->reason != NULL ? ": " : "",
+			  action->reason != NULL ? action->reason : "");
 		if (command != NULL)
-			gbe_print("%s   by hand: %s\n", indent, command);
-	}
-}
-
-static void
-print_branches(JsonArray *branches)
-{
-	for (guint i = 0; branches != NULL && i < json_array_get_length(branches); i++) {
-		JsonObject *branch = json_array_get_object_element(branches, i);
-
-		gbe_print("\nIf %s: rule %s, %s\n", gbe_json_string(branch, "if", "?"),
-			  gbe_json_string(branch, "rule", "?"),
-			  gbe_json_string(branch, "reason", "?"));
-		print_actions(gbe_json_array(branch, "actions"), "  ");
+			gbe_print("     by hand: %s\n", command);
 	}
 }
 
@@ -87,24 +67,29 @@ print_fact(JsonObject *facts, const char *key)
 }
 
 static void
-print_text(JsonObject *object)
+print_text(const GbeExplained *explained)
 {
-	g_autofree char *deployment =
-	    gbe_deployment_id_short(gbe_json_string(object, "deployment", "(no deployment)"));
-	JsonObject *facts = gbe_json_object(object, "facts");
-	JsonArray *also = gbe_json_array(object, "also");
-	g_autoptr(GString) rules = g_string_new(gbe_json_string(object, "rule", "?"));
-	g_autoptr(GList) keys = json_object_get_members(facts);
+	const GbeExplainDecision *first = &explained->decision;
+	g_autofree char *deployment = gbe_deployment_id_short(
+	    explained->deployment != NULL ? explained->deployment : "(no deployment)");
+	g_autoptr(GList) keys = json_object_get_members(explained->facts);
+	g_autoptr(GString) rules = g_string_new(first->rule);
 
-	for (guint i = 0; also != NULL && i < json_array_get_length(also); i++)
-		g_string_append_printf(rules, ", then %s", json_array_get_string_element(also, i));
+	for (guint i = 0; i < first->also->len; i++)
+		g_string_append_printf(rules, ", then %s", (const char *)first->also->pdata[i]);
 	gbe_print("The next start of %s\n\nRule %s: %s\n", deployment, rules->str,
-		  gbe_json_string(object, "reason", "?"));
-	print_actions(gbe_json_array(object, "actions"), "  ");
-	print_branches(gbe_json_array(object, "branches"));
+		  first->reason != NULL ? first->reason : "?");
+	print_actions(first->actions);
+	for (guint i = 0; i < explained->branches->len; i++) {
+		const GbeExplainDecision *branch = explained->branches->pdata[i];
+
+		gbe_print("\nIf %s: rule %s, %s\n", branch->condition, branch->rule,
+			  branch->reason != NULL ? branch->reason : "?");
+		print_actions(branch->actions);
+	}
 	gbe_print("\nFacts\n");
 	for (GList *l = keys; l != NULL; l = l->next)
-		print_fact(facts, l->data);
+		print_fact(explained->facts, l->data);
 }
 
 bool
@@ -113,7 +98,7 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 	GbeExplainOptions options = {.booted = arg_booted, .verdict = arg_verdict};
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GbeHealthLook) look = NULL;
-	g_autoptr(JsonObject) object = NULL;
+	g_autoptr(GbeExplained) explained = NULL;
 
 	if (arg_return != NULL) {
 		if (!g_str_equal(arg_return, "deliberate") &&
@@ -129,13 +114,13 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 		gbe_health_look_now(look, PROBE_MS);
 		options.live = look->facts;
 	}
-	if (!gbe_explain(cli->app, observed, &options, &object, error))
+	if (!gbe_explain(cli->app, observed, &options, &explained, error))
 		return false;
 	if (!arg_full)
 		gbe_cli_fit_observed(cli, observed);
 	if (cli->json)
-		gbe_print_object(object);
+		gbe_print_answer(gbe_explain_fields, explained);
 	else
-		print_text(object);
+		print_text(explained);
 	return true;
 }

@@ -129,28 +129,35 @@ gbe_verb_health(GbeCli *cli, char **arguments, GError **error)
 	return true;
 }
 
+typedef struct {
+	const char *result;
+	const GPtrArray *findings;
+} PreflightAnswer;
+
+static const GbeField finding_fields[] = {
+    GBE_FIELD_SET(GbeNotice, check, "check", TEXT),
+    GBE_FIELD_OF(GbeNotice, level, "result", SAID, gbe_level_to_string, 0),
+    GBE_FIELD_SET(GbeNotice, line, "text", TEXT),
+    {0},
+};
+static const GbeFieldItems finding_items = {finding_fields, sizeof(GbeNotice)};
+
+const GbeField gbe_preflight_fields[] = {
+    GBE_FIELD_SET(PreflightAnswer, result, "result", TEXT),
+    GBE_FIELD_OF(PreflightAnswer, findings, "findings", LIST, &finding_items, 0),
+    {0},
+};
+
 JsonObject *
 gbe_cli_preflight_json(const GPtrArray *findings)
 {
-	JsonObject *object = gbe_json_answer();
-	JsonArray *array = json_array_new();
 	int status = gbe_preflight_status(findings);
+	const PreflightAnswer answer = {status == 0   ? "ready"
+					: status == 5 ? "not-ready"
+						      : "cannot-tell",
+					findings};
 
-	for (guint i = 0; i < findings->len; i++) {
-		const GbeNotice *finding = findings->pdata[i];
-		JsonObject *element = json_object_new();
-
-		gbe_json_set_string(element, "check", finding->check);
-		gbe_json_set_string(element, "result", gbe_level_to_string(finding->level));
-		gbe_json_set_string(element, "text", finding->line);
-		json_array_add_object_element(array, element);
-	}
-	gbe_json_set_string(object, "result",
-			    status == 0	  ? "ready"
-			    : status == 5 ? "not-ready"
-					  : "cannot-tell");
-	json_object_set_array_member(object, "findings", array);
-	return object;
+	return gbe_fields_answer(gbe_preflight_fields, &answer);
 }
 
 bool

@@ -27,20 +27,22 @@ const GbeOption gbe_options_import[] = {
     {NULL},
 };
 
+const GbeField gbe_import_fields[] = {
+    GBE_FIELD_SET(GbeImported, name, "name", TEXT),
+    GBE_FIELD(GbeImported, size, "size", NUMBER),
+    GBE_FIELD(GbeImported, revision, "revision", TIME),
+    GBE_FIELD(GbeImported, bump, "bump_revision", NUMBER),
+    GBE_FIELD_OF(GbeImported, grade, "grade", SAID, gbe_grade_to_string, 0),
+    {0},
+};
+
 static void
 print_imported(const GbeCli *cli, const GbeImported *imported)
 {
 	g_autofree char *size = gbe_size_to_text(imported->size);
 
 	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_json_answer();
-
-		gbe_json_set_string(object, "name", imported->name);
-		json_object_set_int_member(object, "size", (gint64)imported->size);
-		json_object_set_int_member(object, "revision", imported->revision);
-		json_object_set_int_member(object, "bump_revision", (gint64)imported->bump);
-		gbe_json_set_string(object, "grade", gbe_grade_to_string(GBE_GRADE_UNPROVEN));
-		gbe_print_object(object);
+		gbe_print_answer(gbe_import_fields, imported);
 	} else if (!cli->quiet) {
 		gbe_print("%s: %s, revision %" G_GINT64_FORMAT ", graded unproven\n",
 			  imported->name, size, imported->revision);

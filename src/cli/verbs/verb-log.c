@@ -3,7 +3,6 @@
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
-#include "core/json/parse.h"
 #include "core/shown.h"
 
 #include <string.h>
@@ -58,45 +57,25 @@ parse_since(gint64 *ret_since, GError **error)
 	return true;
 }
 
-static void
-print_heading(JsonObject *event)
-{
-	const char *id = gbe_json_string(event, "deployment", NULL);
-	const char *run = gbe_json_string(event, "run", NULL);
-
-	gbe_print("%s, run %s\n", id != NULL ? id : "no deployment", run != NULL ? run : "unknown");
-}
-
-static void
-print_event(JsonObject *event)
-{
-	g_autofree char *harmless = gbe_shown_text(gbe_json_string(event, "text", ""));
-	g_autofree char *when = gbe_text_time(gbe_json_int(event, "time", 0));
-
-	for (char *at = harmless; *at != '\0'; at++)
-		if (*at == '\n')
-			*at = ' ';
-	gbe_print("  %-16s  %s\n", when, harmless);
-}
-
 static guint
-print_text(GbeCli *cli, JsonArray *log)
+print_text(GbeCli *cli, const GPtrArray *log)
 {
-	JsonObject *before = NULL;
+	const GbeLogEvent *before = NULL;
 	guint printed = 0;
 
-	for (guint i = 0; i < json_array_get_length(log); i++) {
-		JsonObject *event = json_array_get_object_element(log, i);
+	for (guint i = 0; i < log->len; i++) {
+		const GbeLogEvent *event = log->pdata[i];
+		g_autofree char *harmless = gbe_shown_text(event->text);
+		g_autofree char *when = gbe_text_time(event->time);
 
-		if (gbe_json_bool(event, "detail", false) && !cli->verbose)
+		if (event->detail && !cli->verbose)
 			continue;
-		if (before == NULL ||
-		    g_strcmp0(gbe_json_string(before, "deployment", NULL),
-			      gbe_json_string(event, "deployment", NULL)) != 0 ||
-		    g_strcmp0(gbe_json_string(before, "run", NULL),
-			      gbe_json_string(event, "run", NULL)) != 0)
-			print_heading(event);
-		print_event(event);
+		if (before == NULL || g_strcmp0(before->deployment, event->deployment) != 0 ||
+		    g_strcmp0(before->run, event->run) != 0)
+			gbe_print("%s, run %s\n",
+				  event->deployment != NULL ? event->deployment : "no deployment",
+				  event->run != NULL ? event->run : "unknown");
+		gbe_print("  %-16s  %s\n", when, g_strdelimit(harmless, "\n", ' '));
 		before = event;
 		printed++;
 	}
@@ -107,7 +86,7 @@ bool
 gbe_verb_log(GbeCli *cli, char **arguments, GError **error)
 {
 	char *backup[] = {arg_backup, NULL};
-	g_autoptr(JsonArray) log = NULL;
+	g_autoptr(GPtrArray) log = NULL;
 	gint64 since = 0;
 
 	if (!parse_since(&since, error) || !gbe_cli_open_state(cli, error) ||
@@ -117,7 +96,7 @@ gbe_verb_log(GbeCli *cli, char **arguments, GError **error)
 	if (!arg_full)
 		gbe_cli_fit_observed(cli, NULL);
 	if (cli->json)
-		gbe_print_array(log);
+		gbe_print_answers(gbe_log_items.fields, log);
 	else if (print_text(cli, log) == 0 && !cli->quiet)
 		gbe_print("nothing is recorded%s\n",
 			  arg_since != NULL || arg_backup != NULL ? " of that kind" : "");

@@ -56,14 +56,10 @@ gbe_verb_rehearse(GbeCli *cli, char **arguments, GError **error)
 	gbe_progress_end();
 	if (!ok)
 		return false;
-	if (cli->json) {
-		g_autoptr(JsonObject) object =
-		    gbe_fields_answer(gbe_rehearsal_items.fields, &rehearsal);
-
-		gbe_print_object(object);
-	} else if (!cli->quiet) {
+	if (cli->json)
+		gbe_print_answer(gbe_rehearsal_fields, &rehearsal);
+	else if (!cli->quiet)
 		print_text(&rehearsal);
-	}
 	cli->status = rehearsal.result == GBE_REHEARSAL_PASSED	 ? GBE_EXIT_DONE
 		      : rehearsal.result == GBE_REHEARSAL_FAILED ? GBE_EXIT_REFUSED
 								 : GBE_EXIT_CANNOT_TELL;

@@ -318,13 +318,10 @@ gbe_verb_status(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	if (!arg_full)
 		gbe_cli_fit_observed(cli, observed);
-	if (cli->json) {
-		g_autoptr(JsonObject) object = gbe_status_to_json(status);
-
-		gbe_print_object(object);
-	} else {
+	if (cli->json)
+		gbe_print_answer(gbe_status_fields, status);
+	else
 		print_text(cli, status);
-	}
 	if (arg_check && !is_protected(status))
 		cli->status = status->protection != NULL && status->protection->certain
 				  ? GBE_EXIT_UNHEALTHY

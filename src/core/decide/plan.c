@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/plan.h"
 
-#include "core/json/parse.h"
-
 static void
 action_free(gpointer data)
 {
@@ -83,30 +81,28 @@ gbe_action_to_string(GbeActionKind kind)
 	return (guint)kind < G_N_ELEMENTS(names) ? names[kind] : "?";
 }
 
-JsonArray *
-gbe_plan_actions_to_json(const GbePlan *plan)
+char *
+gbe_action_command(const GbeAction *action)
 {
-	JsonArray *array = json_array_new();
-
-	GBE_EACH(const GbeAction *, action, plan->actions) {
-		bool bad = action->manifest != NULL && action->manifest->grade == GBE_GRADE_BAD;
-		/* The verb that carries out the action by hand; NULL: none does. */
-		const char *verb = action->kind == GBE_ACTION_RESTORE  ? "restore --stop"
-				   : action->kind == GBE_ACTION_DELETE ? "delete"
-				   : action->kind != GBE_ACTION_GRADE  ? NULL
-				   : bad			       ? "mark bad"
-								       : "mark good";
-		g_autofree char *command =
-		    action->kind == GBE_ACTION_BACKUP ? g_strdup("greenboot-etcd backup --stop")
-		    : verb != NULL ? g_strdup_printf("greenboot-etcd %s %s", verb, action->name)
-				   : NULL;
-		JsonObject *object = json_object_new();
-
-		json_object_set_string_member(object, "action", gbe_action_to_string(action->kind));
-		gbe_json_set_string(object, "name", action->name);
-		gbe_json_set_string(object, "reason", action->reason);
-		gbe_json_set_string(object, "command", command);
-		json_array_add_object_element(array, object);
+	switch (action->kind) {
+	case GBE_ACTION_BACKUP:
+		return g_strdup("greenboot-etcd backup --stop");
+	case GBE_ACTION_RESTORE:
+		return g_strdup_printf("greenboot-etcd restore --stop %s", action->name);
+	case GBE_ACTION_GRADE:
+		return g_strdup_printf(
+		    "greenboot-etcd mark %s %s",
+		    action->manifest != NULL && action->manifest->grade == GBE_GRADE_BAD ? "bad"
+											 : "good",
+		    action->name);
+	case GBE_ACTION_DELETE:
+		return g_strdup_printf("greenboot-etcd delete %s", action->name);
+	case GBE_ACTION_DISPLACE:
+	case GBE_ACTION_FRESH:
+	case GBE_ACTION_HOLD:
+	case GBE_ACTION_TAKE_OVER:
+	case GBE_ACTION_KEEP:
+	default:
+		return NULL;
 	}
-	return array;
 }

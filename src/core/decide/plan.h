@@ -67,5 +67,5 @@ const GbeAction *gbe_plan_find(const GbePlan *plan, GbeActionKind kind);
 /* true where the plan changes neither the data nor the store: it only keeps, holds or takes over. */
 bool gbe_plan_is_idle(const GbePlan *plan);
 const char *gbe_action_to_string(GbeActionKind kind); /* backup restore displace ... */
-/* explain's actions: [{action, name, reason, command}]. */
-JsonArray *gbe_plan_actions_to_json(const GbePlan *plan);
+/* The command that carries out the action by hand. Newly allocated; NULL: there is no such command. */
+char *gbe_action_command(const GbeAction *action);

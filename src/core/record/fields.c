@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/record/fields.h"
 
+#include "base/format.h"
 #include "core/json/parse.h"
 
 #define AT(type, record, field) ((type *)((char *)(record) + (field)->offset))
 #define CONST_AT(type, record, field) ((const type *)((const char *)(record) + (field)->offset))
-/* Of GBE_FIELD_OWN, and of GBE_FIELD_LIST and _MAYBE. */
+/* Of GBE_FIELD_OWN, and of GBE_FIELD_LIST, _ARRAY and _MAYBE. */
 #define OWN(field) ((const GbeFieldOwn *)(field)->of)
 #define ITEMS(field) ((const GbeFieldItems *)(field)->of)
 
@@ -141,6 +142,12 @@ read_field(const GbeField *f, GbeMembers *m, void *at)
 	case GBE_FIELD_OWN:
 		OWN(f)->read(m, f->key, at);
 		break;
+	case GBE_FIELD_ID:
+	case GBE_FIELD_ARRAY:
+	case GBE_FIELD_SAID:
+	case GBE_FIELD_PRESENT:
+	case GBE_FIELD_MORE:
+		break;
 	}
 }
 
@@ -199,8 +206,21 @@ print_list(const GbeField *f, JsonObject *object, const GPtrArray *list)
 }
 
 static void
+print_array(const GbeField *f, JsonObject *object, const GArray *list)
+{
+	g_autoptr(GPtrArray) elements = g_ptr_array_new();
+
+	for (guint i = 0; list != NULL && i < list->len; i++)
+		g_ptr_array_add(elements, list->data + i * ITEMS(f)->size);
+	print_list(f, object, elements);
+}
+
+static void
 print_field(const GbeField *f, JsonObject *object, const void *at)
 {
+	const char *(*said)(guint);
+	g_autofree char *id = NULL;
+
 	switch (f->kind) {
 	case GBE_FIELD_TEXT:
 		gbe_json_set_string(object, f->key, *(char *const *)at);
@@ -258,6 +278,23 @@ print_field(const GbeField *f, JsonObject *object, const void *at)
 		break;
 	case GBE_FIELD_OWN:
 		OWN(f)->print(object, f->key, at);
+		break;
+	case GBE_FIELD_ID:
+		id = *(const guint64 *)at != 0 ? gbe_hex64(*(const guint64 *)at) : NULL;
+		gbe_json_set_string(object, f->key, id);
+		break;
+	case GBE_FIELD_ARRAY:
+		print_array(f, object, *(GArray *const *)at);
+		break;
+	case GBE_FIELD_SAID:
+		said = (const char *(*)(guint))f->of;
+		gbe_json_set_string(object, f->key, said(*(const guint *)at));
+		break;
+	case GBE_FIELD_PRESENT:
+		json_object_set_boolean_member(object, f->key, *(void *const *)at != NULL);
+		break;
+	case GBE_FIELD_MORE:
+		gbe_fields_print(f->of, object, at);
 		break;
 	}
 }

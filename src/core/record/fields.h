@@ -29,6 +29,12 @@ typedef enum {
 	GBE_FIELD_LIST,	   /* GPtrArray * of structures; NULL: empty. ->of: its GbeFieldItems */
 	GBE_FIELD_MAYBE,   /* a pointer to a structure; NULL: null. ->of: its GbeFieldItems */
 	GBE_FIELD_OWN,	   /* anything else. ->of: its GbeFieldOwn */
+	/* The kinds that follow are for answers that are only written. */
+	GBE_FIELD_ID,	   /* guint64; written as 16 hex digits; 0: not known, written as null */
+	GBE_FIELD_ARRAY,   /* GArray * of structures; NULL: empty. ->of: its GbeFieldItems */
+	GBE_FIELD_SAID,	   /* an enumeration; written as a word. ->of: const char *(value) */
+	GBE_FIELD_PRESENT, /* a pointer; written as whether it is not NULL */
+	GBE_FIELD_MORE,	   /* a structure whose members stand in the same object. ->of: its table */
 } GbeFieldKind;
 
 typedef enum {
@@ -37,6 +43,7 @@ typedef enum {
 	/* Written only where it is set: format 1 began without it. Of a text, a flag, or a number that may be unknown. */
 	GBE_FIELD_LATER = 4,
 	GBE_FIELD_OR_NULL = 8, /* a part: null where its first field, a text, is NULL */
+	GBE_FIELD_ALWAYS = 16, /* of an answer, for its schema: the member is never null */
 } GbeFieldFlags;
 
 typedef struct {
@@ -77,6 +84,10 @@ typedef struct {
 #define GBE_FIELD_TYPE_SECONDS gint64
 #define GBE_FIELD_TYPE_TEXTS GPtrArray *
 #define GBE_FIELD_TYPE_LIST GPtrArray *
+#define GBE_FIELD_TYPE_ID guint64
+#define GBE_FIELD_TYPE_ARRAY GArray *
+#define GBE_FIELD_TYPE_PRESENT void *
+#define GBE_FIELD_TYPE_SAID guint
 #define GBE_FIELD(type, member, key, kind)                                                         \
 	{                                                                                          \
 		key, GBE_FIELD_##kind, GBE_TYPED_OFFSET(type, member, GBE_FIELD_TYPE_##kind),      \
@@ -87,7 +98,10 @@ typedef struct {
 		key, GBE_FIELD_##kind, GBE_TYPED_OFFSET(type, member, GBE_FIELD_TYPE_##kind), of,  \
 		    flags                                                                          \
 	}
-/* PART, MAYBE and OWN: of any type. */
+/* The same, never null. */
+#define GBE_FIELD_SET(type, member, key, kind)                                                     \
+	GBE_FIELD_OF(type, member, key, kind, NULL, GBE_FIELD_ALWAYS)
+/* PART, MAYBE, OWN and MORE: of any type. */
 #define GBE_FIELD_BY(type, member, key, kind, of, flags)                                           \
 	{                                                                                          \
 		key, GBE_FIELD_##kind, offsetof(type, member), of, flags                           \

@@ -8,15 +8,15 @@ static const char *const states[] = {
     [GBE_UPDATE_LOCK_HELD] = "held",
     [GBE_UPDATE_LOCK_FAILED] = "failed",
 };
-static const GbeWords state_words = {states, G_N_ELEMENTS(states), GBE_UPDATE_LOCK_HELD,
-				     GBE_UPDATE_LOCK_HELD};
+const GbeWords gbe_update_lock_words = {states, G_N_ELEMENTS(states), GBE_UPDATE_LOCK_HELD,
+					GBE_UPDATE_LOCK_HELD};
 
 static const GbeField fields[] = {
     GBE_FIELD_OF(GbeUpdateLock, id, "id", TEXT, &gbe_kind_hex64, 0),
     GBE_FIELD(GbeUpdateLock, member, "member", TEXT),
     GBE_FIELD(GbeUpdateLock, deployment.id, "deployment", TEXT),
     GBE_FIELD_OF(GbeUpdateLock, deployment.handle, "handle", TEXT, NULL, GBE_FIELD_LATER),
-    GBE_FIELD_OF(GbeUpdateLock, state, "state", WORD, &state_words, 0),
+    GBE_FIELD_OF(GbeUpdateLock, state, "state", WORD, &gbe_update_lock_words, 0),
     GBE_FIELD(GbeUpdateLock, reason, "reason", TEXT),
     GBE_FIELD(GbeUpdateLock, since, "since", KNOWN),
     GBE_FIELD_OF(GbeUpdateLock, locked, "locked", FLAG, NULL, GBE_FIELD_LATER),

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/deployment.h"
+#include "core/words.h"
 
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
@@ -20,6 +21,8 @@ typedef enum {
 	GBE_UPDATE_LOCK_HELD,
 	GBE_UPDATE_LOCK_FAILED, /* the update failed, and the others do not begin theirs */
 } GbeUpdateLockState;
+
+extern const GbeWords gbe_update_lock_words;
 
 typedef struct {
 	char *id;		  /* 16 hex digits; NULL: nobody's */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Every file of data/schema, and the table that describes it.
+ *   TABLE    an object
+ *   ARRAY    an array of such objects
+ *   OTHER    another form of the answer above; a member that a form lacks is not required
+ *   PARTS    an object of answers that other files describe: "KEY FILE ..."
+ *   MIXED    an object; the verb adds members, which the file describes
+ *   BY_HAND  an answer without a table, and the reason
+ */
+TABLE("alarm", gbe_alarms_fields)
+TABLE("alarm-clear", gbe_alarm_clear_fields)
+TABLE("backup", gbe_backup_fields)
+BY_HAND("certs", "its certificates and keys point to each other")
+TABLE("certs-export", gbe_certs_export_fields)
+TABLE("certs-issued", gbe_certs_issued_fields)
+BY_HAND("certs-made", "its authority and leaves are read from certificates when they are printed")
+TABLE("certs-reset", gbe_certs_reset_fields)
+BY_HAND("change", "the key of its names is the word of the verb")
+TABLE("cluster-left", gbe_cluster_left_fields)
+TABLE("cluster-lock", gbe_cluster_action_fields)
+TABLE("cluster-recovered", gbe_cluster_recovered_fields)
+TABLE("cluster-setup", gbe_cluster_setup_fields)
+TABLE("cluster-status", gbe_cluster_status_fields)
+BY_HAND("config", "its settings come one by one from the table of the configuration")
+TABLE("defrag", gbe_defrag_fields)
+TABLE("diagnose", gbe_diagnose_fields)
+TABLE("endpoint", gbe_endpoint_fields)
+BY_HAND("error", "it has the parts of one message")
+BY_HAND("etcdctl", "its keys are the names of variables")
+TABLE("explain", gbe_explain_fields)
+BY_HAND("export", "each of its numbers has a condition under which it is known")
+MIXED("health", gbe_status_etcd_fields)
+TABLE("import", gbe_import_fields)
+ARRAY("list", gbe_list_fields)
+OTHER("list", gbe_list_unreadable_fields)
+ARRAY("log", gbe_log_fields)
+TABLE("mark", gbe_mark_fields)
+TABLE("member", gbe_members_fields)
+TABLE("member-change", gbe_members_change_fields)
+TABLE("preflight", gbe_preflight_fields)
+TABLE("prune", gbe_prune_fields)
+TABLE("rehearse", gbe_rehearsal_fields)
+TABLE("request", gbe_request_fields)
+OTHER("request", gbe_cancel_fields)
+TABLE("restore", gbe_restore_fields)
+BY_HAND("run", "its texts are made harmless when they are printed")
+MIXED("show", gbe_list_fields)
+BY_HAND("snapshot", "each of its numbers has a condition under which it is known")
+TABLE("status", gbe_status_fields)
+PARTS("status-file", "status status list list")
+TABLE("store-list", gbe_store_list_fields)
+TABLE("store-requests", gbe_store_requests_fields)
+BY_HAND("store-snapshot", "each of its numbers has a condition under which it is known")
+BY_HAND("verify", "each of its numbers has a condition under which it is known")
