@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cluster/setup.h"
+#include "cluster/frame.h"
 
 #include "app/by-hand/by-hand.h"
 #include "app/state/state.h"
-#include "base/fault.h"
 #include "base/format.h"
 #include "cluster/lock.h"
 #include "cluster/members.h"
@@ -30,8 +29,6 @@ leave_clear(Leave *leave)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Leave, leave_clear)
 
-/* ---- leave ---- */
-
 /* A name or a proxy may lead to another member. */
 static bool
 check_own(const Leave *leave, const GbeCluster *cluster, GError **error)
@@ -39,14 +36,14 @@ check_own(const Leave *leave, const GbeCluster *cluster, GError **error)
 	return gbe_cluster_frame_is_own(&leave->frame, cluster) ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
 			 "another member answers at [etcd] endpoint=%s, and not this device's own",
-			 leave->frame.app->config->etcd.endpoint);
+			 leave->frame.change.app->config->etcd.endpoint);
 }
 
 /* Asks the own etcd, and notes where the others can be asked, which the own one no longer can once it is out. */
 static bool
 find_others(Leave *leave, GError **error)
 {
-	GbeApp *app = leave->frame.app;
+	GbeApp *app = leave->frame.change.app;
 	g_autoptr(GbeCluster) cluster = NULL;
 	GbeClusterIntent *intent = &leave->frame.intent;
 	const GbeClusterMember *member;
@@ -90,7 +87,7 @@ leave_cluster(Leave *leave, bool dry_run, GError **error)
 	const GbeMembersOptions options = {.dry_run = dry_run,
 					   .force = leave->options->force,
 					   .wait = leave->options->timeout};
-	GbeApp *app = leave->frame.app;
+	GbeApp *app = leave->frame.change.app;
 	const GbeClusterIntent *intent = &leave->frame.intent;
 	const char *id = intent->id != NULL ? intent->id : "";
 	g_auto(GbeMembersResult) removed = {0};
@@ -106,16 +103,14 @@ leave_cluster(Leave *leave, bool dry_run, GError **error)
 	return gbe_cluster_check_current(app, cluster, error);
 }
 
-/* ---- what both do ---- */
+/* ---- the steps of both ---- */
 
 static bool
 begin_leave(Leave *leave, GError **error)
 {
 	GbeClusterIntent *intent = &leave->frame.intent;
-	bool active = false;
 
-	leave->frame.dry_run = leave->options->dry_run;
-	if (!gbe_cluster_frame_begin(&leave->frame, &active, error))
+	if (!gbe_cluster_frame_begin(&leave->frame, error))
 		return false;
 	intent->empties = true;
 	leave->left->continued = leave->frame.continued;
@@ -125,19 +120,20 @@ begin_leave(Leave *leave, GError **error)
 }
 
 static bool
-set_data_aside(Leave *leave, GError **error)
+set_data_aside(gpointer change, GError **error)
 {
-	gbe_app_unlock(leave->frame.app);
-	return gbe_cluster_frame_stop(&leave->frame, error) &&
-	       gbe_by_hand_set_aside(leave->frame.app, leave->frame.operation, false,
-				     &leave->left->backup, error) &&
-	       !GBE_FAULT("cluster-set-aside", error);
+	Leave *leave = change;
+
+	return gbe_cluster_stop(leave, error) &&
+	       gbe_by_hand_set_aside(leave->frame.change.app, leave->frame.change.name, false,
+				     &leave->left->backup, error);
 }
 
 /* This device gives no lock back once its data is gone, and the others would wait for it. */
 static bool
-release_locks(GbeApp *app, GError **error)
+release_locks(gpointer change, GError **error)
 {
+	GbeApp *app = ((Leave *)change)->frame.change.app;
 	g_autofree char *endpoint = g_strdup(app->config->etcd.endpoint);
 	g_autoptr(JsonObject) record = NULL;
 	g_autoptr(GbeCluster) cluster = NULL;
@@ -164,52 +160,70 @@ release_locks(GbeApp *app, GError **error)
 /* The learnt ids and addresses are of no cluster of this device any more. A lock that a rejoin took may still have to
  * be released. */
 static bool
-forget_and_end(Leave *leave, GError **error)
+forget_cluster(gpointer change, GError **error)
 {
 	static const char *const learnt[] = {"urls", "member", "cluster", "log"};
-	GbeApp *app = leave->frame.app;
+	GbeApp *app = ((Leave *)change)->frame.change.app;
 	g_autoptr(JsonObject) record = NULL;
 
-	if (!gbe_cluster_frame_lock(&leave->frame, error) ||
-	    !gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
+	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
 		return false;
 	for (gsize i = 0; record != NULL && i < G_N_ELEMENTS(learnt); i++)
 		json_object_remove_member(record, learnt[i]);
-	if (record != NULL && !gbe_state_write(app, GBE_STATE_MEMBERS, record, error))
-		return false;
-	return gbe_cluster_frame_end(&leave->frame, error);
+	return record == NULL || gbe_state_write(app, GBE_STATE_MEMBERS, record, error);
 }
+
+/* ---- leave ---- */
+
+static bool
+look_before_leave(gpointer change, GError **error)
+{
+	Leave *leave = change;
+
+	return begin_leave(leave, error) &&
+	       (leave->frame.continued ||
+		(find_others(leave, error) && leave_cluster(leave, true, error)));
+}
+
+static bool
+release_and_leave(gpointer change, GError **error)
+{
+	return release_locks(change, error) && leave_cluster(change, false, error);
+}
+
+static bool
+end_denied(gpointer change, GError **error)
+{
+	Leave *leave = change;
+
+	leave->frame.kept = leave->frame.intent.left;
+	return leave->frame.kept || !gbe_cluster_is_denial(leave->frame.change.why) ||
+	       gbe_cluster_end(leave, error);
+}
+
+static const GbeStep leave_steps[] = {
+    {"cluster-looked", look_before_leave, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
+    {"cluster-left", release_and_leave, end_denied, 0, offsetof(Leave, frame.intent.left)},
+    {"cluster-unconfigured", gbe_cluster_settings_remove, NULL, 0, 0},
+    {"cluster-set-aside", set_data_aside, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-forgotten", forget_cluster, NULL, 0, 0},
+    {"cluster-ended", gbe_cluster_end, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
 
 bool
 gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
 		  GError **error)
 {
-	g_auto(Leave) leave = {.frame = {.app = app, .operation = "cluster leave"},
+	g_auto(Leave) leave = {.frame.change = {.app = app,
+						.name = "cluster leave",
+						.steps = leave_steps,
+						.dry_run = options->dry_run},
 			       .options = options,
 			       .left = ret_left};
-	g_autoptr(GError) local = NULL;
-	bool ok;
 
-	if (!begin_leave(&leave, error) ||
-	    (!ret_left->continued &&
-	     (!find_others(&leave, error) || !leave_cluster(&leave, true, error))))
-		return false;
-	if (options->dry_run)
-		return true;
-	if (!gbe_cluster_frame_intend(&leave.frame, error))
-		return false;
-	if (!leave.frame.intent.left &&
-	    (!release_locks(app, &local) || !leave_cluster(&leave, false, &local))) {
-		(void)gbe_cluster_frame_end_denied(&leave.frame, local);
-		return gbe_pass(error, &local);
-	}
-	leave.frame.intent.left = true;
-	ok = !GBE_FAULT("cluster-left", error) && gbe_cluster_frame_lock(&leave.frame, error);
-	ok = ok && gbe_cluster_frame_note(&leave.frame, error);
-	ok = ok && gbe_cluster_settings_remove(&leave.frame, error);
-	ok = ok && set_data_aside(&leave, error);
-	ok = ok && forget_and_end(&leave, error);
-	return ok || gbe_cluster_frame_goes_on(&leave.frame, error);
+	return gbe_cluster_run(&leave.frame, error);
 }
 
 /* ---- reset ---- */
@@ -217,13 +231,13 @@ gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *r
 static bool
 check_forgettable(const Leave *leave, GError **error)
 {
-	GbeApp *app = leave->frame.app;
+	GbeApp *app = leave->frame.change.app;
 	g_autoptr(GbeCluster) cluster = NULL;
 	bool alone = false;
 
 	if (!gbe_cluster_look(app, &cluster, NULL)) {
 		/* etcd does not answer. */
-		if (!gbe_by_hand_is_alone(app, leave->frame.operation, &alone, error))
+		if (!gbe_by_hand_is_alone(app, leave->frame.change.name, &alone, error))
 			return false;
 		return alone ||
 		       gbe_throw(error, GBE_ERROR_REFUSED,
@@ -241,26 +255,46 @@ check_forgettable(const Leave *leave, GError **error)
 			 cluster->members->len - 1);
 }
 
+static bool
+look_before_reset(gpointer change, GError **error)
+{
+	Leave *leave = change;
+
+	return begin_leave(leave, error) &&
+	       (leave->options->force || leave->frame.continued || check_forgettable(leave, error));
+}
+
+static bool
+set_settings_aside(gpointer change, GError **error)
+{
+	Leave *leave = change;
+
+	return gbe_by_hand_set_settings_aside(leave->frame.change.app, leave->frame.change.name,
+					      leave->left->backup.sequence, error);
+}
+
+static const GbeStep reset_steps[] = {
+    {"cluster-looked", look_before_reset, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
+    {"cluster-locks-released", release_locks, gbe_cluster_keep, 0, 0},
+    {"cluster-set-aside", set_data_aside, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-settings-aside", set_settings_aside, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-forgotten", forget_cluster, NULL, 0, 0},
+    {"cluster-ended", gbe_cluster_end, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
+
 bool
 gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
 		  GError **error)
 {
-	g_auto(Leave) leave = {
-	    .frame = {.app = app, .operation = "cluster reset", .takes_over = options->force},
-	    .options = options,
-	    .left = ret_left};
-	bool ok;
+	g_auto(Leave) leave = {.frame = {.change = {.app = app,
+						    .name = "cluster reset",
+						    .steps = reset_steps,
+						    .dry_run = options->dry_run},
+					 .takes_over = options->force},
+			       .options = options,
+			       .left = ret_left};
 
-	if (!begin_leave(&leave, error) ||
-	    (!options->force && !ret_left->continued && !check_forgettable(&leave, error)))
-		return false;
-	if (options->dry_run)
-		return true;
-	if (!gbe_cluster_frame_intend(&leave.frame, error))
-		return false;
-	ok = release_locks(app, error) && set_data_aside(&leave, error);
-	ok = ok && gbe_by_hand_set_settings_aside(app, leave.frame.operation,
-						  ret_left->backup.sequence, error);
-	ok = ok && forget_and_end(&leave, error);
-	return ok || gbe_cluster_frame_goes_on(&leave.frame, error);
+	return gbe_cluster_run(&leave.frame, error);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cluster/setup.h"
+#include "cluster/frame.h"
 
 #include "app/backups/verify.h"
 #include "app/by-hand/by-hand.h"
 #include "app/snapshot/import.h"
 #include "app/state/state.h"
-#include "cluster/look.h"
 #include "core/json/parse.h"
 
 static void
@@ -26,18 +25,17 @@ gbe_cluster_recovered_clear(GbeClusterRecovered *recovered)
 }
 
 typedef struct {
-	GbeClusterSetting setting;
+	GbeClusterFrame frame;
 	const GbeClusterRecover *options;
 	GbeClusterRecovered *recovered;
 	const GbeClusterPlace *best;
-	GbeClusterSetup
-	    setup; /* the options, and what this member's settings have where they say nothing */
+	bool taken; /* the intent names a backup of the chosen data */
 } Recover;
 
 static void
 recover_clear(Recover *recover)
 {
-	gbe_cluster_setting_clear(&recover->setting);
+	gbe_cluster_frame_clear(&recover->frame);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Recover, recover_clear)
 
@@ -149,11 +147,11 @@ choose_best(Recover *recover, GError **error)
 }
 
 static bool
-judge(Recover *recover, GError **error)
+judge_places(Recover *recover, GError **error)
 {
 	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
 	char *const *data = recover->options->data;
-	GbeApp *app = recover->setting.frame.app;
+	GbeApp *app = recover->frame.change.app;
 	g_autoptr(GbeVerification) verified = NULL;
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autoptr(GbeData) own = NULL;
@@ -182,68 +180,78 @@ judge(Recover *recover, GError **error)
 
 /* ---- the new cluster ---- */
 
-/* A copy of the chosen data, in the store, which the intent names. */
 static bool
-take_chosen(Recover *recover, GError **error)
+look_before_recover(gpointer change, GError **error)
 {
-	GbeClusterFrame *frame = &recover->setting.frame;
+	Recover *recover = change;
+	GbeClusterFrame *frame = &recover->frame;
+
+	/* The member stays what it is where the options say nothing. */
+	if (!gbe_cluster_frame_begin(frame, error) ||
+	    !gbe_cluster_settings_read(frame, (GbeClusterSetup *)frame->options, error) ||
+	    !gbe_cluster_settings_choose(frame, error))
+		return false;
+	frame->result->continued = frame->continued;
+	frame->seed.backup = frame->intent.backup;
+	recover->taken = frame->intent.backup != NULL;
+	return recover->taken || judge_places(recover, error);
+}
+
+/* A copy of the chosen data, among the backups, which the intent names. */
+static bool
+take_chosen(gpointer change, GError **error)
+{
+	Recover *recover = change;
+	GbeApp *app = recover->frame.change.app;
 	g_autofree char *name = g_strdup_printf("recover-%08x", g_random_int());
-	const GbeByHandBackup backup = {.name = name, .description = frame->operation};
+	const GbeByHandBackup backup = {.name = name, .description = recover->frame.change.name};
 	const GbeImport import = {.path = recover->best->path,
 				  .name = name,
 				  .timeout = recover->options->setup.timeout};
 	g_auto(GbeByHandResult) taken = {0};
 	g_auto(GbeImported) imported = {0};
 
-	gbe_app_unlock(frame->app);
 	if (recover->best == recover->recovered->places->pdata[0]
-		? !gbe_by_hand_backup(frame->app, &backup, &taken, error)
-		: !gbe_import(frame->app, &import, &imported, error))
+		? !gbe_by_hand_backup(app, &backup, &taken, error)
+		: !gbe_import(app, &import, &imported, error))
 		return false;
-	g_free(frame->intent.backup);
-	frame->intent.backup = g_steal_pointer(&name);
-	return gbe_cluster_frame_lock(frame, error) && gbe_cluster_frame_note(frame, error);
+	recover->frame.intent.backup = g_steal_pointer(&name);
+	recover->frame.seed.backup = recover->frame.intent.backup;
+	return true;
 }
+
+static const GbeStep steps[] = {
+    {"cluster-looked", look_before_recover, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"cluster-certified", gbe_cluster_certify, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
+    {"cluster-chosen", take_chosen, gbe_cluster_keep, GBE_STEP_UNLOCKED, offsetof(Recover, taken)},
+    {"cluster-seeded", gbe_cluster_make_seed, NULL, 0, 0},
+    {"cluster-seed-restored", gbe_cluster_restore_seed, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-configured", gbe_cluster_configure_alone, NULL, 0, 0},
+    {"cluster-reissued", gbe_cluster_reissue, NULL, 0, 0},
+    {"cluster-started", gbe_cluster_start, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-healthy", gbe_cluster_wait_healthy, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-ended", gbe_cluster_end, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
 
 bool
 gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 		    GbeClusterRecovered *ret_recovered, GError **error)
 {
+	GbeClusterSetup setup = options->setup;
 	g_auto(Recover) recover = {
-	    .setting = {.frame = {.app = app, .operation = "cluster recover"},
-			.options = &recover.setup,
-			.result = &ret_recovered->setup},
+	    .frame = {.change = {.app = app,
+				 .name = "cluster recover",
+				 .steps = steps,
+				 .dry_run = setup.dry_run},
+		      .seed.whole_log = true,
+		      .options = &setup,
+		      .result = &ret_recovered->setup},
 	    .options = options,
 	    .recovered = ret_recovered,
-	    .setup = options->setup,
 	};
-	GbeClusterFrame *frame = &recover.setting.frame;
-	GbeClusterSeed seed;
-	bool active = false, taken, ok;
 
-	frame->dry_run = options->setup.dry_run;
 	ret_recovered->places = g_ptr_array_new_with_free_func(place_free);
-	if (!gbe_cluster_frame_begin(frame, &active, error) ||
-	    !gbe_cluster_setting_read(&recover.setting, &recover.setup, error) ||
-	    !gbe_cluster_setting_choose(&recover.setting, error))
-		return false;
-	ret_recovered->setup.continued = frame->continued;
-	taken = frame->intent.backup != NULL;
-	if (!taken && !judge(&recover, error))
-		return false;
-	if (options->setup.dry_run)
-		return true;
-	if (!gbe_cluster_setting_authority(&recover.setting, error) ||
-	    !gbe_cluster_frame_intend(frame, error))
-		return false;
-	ok = taken || take_chosen(&recover, error);
-	seed = (GbeClusterSeed){.backup = frame->intent.backup,
-				.whole_log = true,
-				.name = ret_recovered->setup.name,
-				.peer_url = ret_recovered->setup.peer_url,
-				.timeout = options->setup.timeout};
-	ok = ok && gbe_cluster_seed(frame, &seed, error);
-	ok = ok && gbe_cluster_setting_write(&recover.setting, NULL, error);
-	ok = ok && gbe_cluster_setting_end(&recover.setting, error);
-	return ok || gbe_cluster_frame_goes_on(frame, error);
+	return gbe_cluster_run(&recover.frame, error);
 }

@@ -5,8 +5,8 @@
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "base/format.h"
+#include "cluster/frame.h"
 #include "cluster/lock.h"
-#include "cluster/setup.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
 #include "fs/open.h"
@@ -27,7 +27,7 @@ typedef struct {
 	GbeRejoined *result;
 	JsonObject *record; /* urls, member, cluster, lock, reason */
 	GbeClusterSetup own;
-	GbeClusterSetting setting;
+	GbeClusterFrame frame;
 	char *member_id, *cluster_id; /* by the data, or by what was recorded of it */
 	bool unseen;		      /* there is no log, and this device never saw one */
 } Rejoin;
@@ -38,7 +38,7 @@ rejoin_clear(Rejoin *r)
 	g_clear_pointer(&r->record, json_object_unref);
 	g_clear_pointer(&r->member_id, g_free);
 	g_clear_pointer(&r->cluster_id, g_free);
-	gbe_cluster_setting_clear(&r->setting);
+	gbe_cluster_frame_clear(&r->frame);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rejoin, rejoin_clear)
 
@@ -152,13 +152,10 @@ static bool
 learn_cluster(Rejoin *r, const GbeCluster *cluster, GError **error)
 {
 	bool alone = cluster->members->len == 1, changed = false, ok = true;
-	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
 	g_autofree char *initial = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
-	const GbeClusterEnv env = {.name = r->own.name,
-				   .peer_url = r->own.peer_url,
-				   .client_url = r->own.client_url,
-				   .initial_cluster = initial,
-				   .token = alone ? token : NULL};
+	GbeClusterSetupResult own = {.name = (char *)r->own.name,
+				     .peer_url = (char *)r->own.peer_url,
+				     .client_url = (char *)r->own.client_url};
 	g_autoptr(JsonObject) intent = NULL;
 
 	if (!release_update_lock(r, error))
@@ -169,12 +166,13 @@ learn_cluster(Rejoin *r, const GbeCluster *cluster, GError **error)
 		     gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error);
 	/* Without its data, an etcd that has others must not begin the cluster again, and one that is alone may. A verb that
 	 * has begun meanwhile writes the settings itself. */
-	if (ok && gbe_cluster_env_joins(r->setting.settings) == alone)
+	r->frame.result = &own;
+	if (ok && gbe_cluster_env_joins(r->frame.settings) == alone)
 		ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
 		     gbe_state_peek(r->app, GBE_STATE_CLUSTER, &intent, error) &&
 		     (intent != NULL ||
 		      gbe_is_in_root(r->app->root_fd, GBE_CLUSTER_ENV) != GBE_YES ||
-		      gbe_cluster_settings_put(&r->setting.frame, &env, error));
+		      gbe_cluster_settings_put(&r->frame, alone ? NULL : initial, error));
 	gbe_app_unlock(r->app);
 	return ok;
 }
@@ -333,7 +331,7 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 	g_auto(Rejoin) r = {.app = app,
 			    .timeout = timeout,
 			    .result = ret_rejoined,
-			    .setting = {.frame = {.app = app, .operation = OPERATION}}};
+			    .frame.change = {.app = app, .name = OPERATION}};
 	g_autoptr(GbeCluster) cluster = NULL;
 	g_autoptr(GbeLock) lock = NULL;
 	g_autoptr(JsonObject) intent = NULL;
@@ -347,7 +345,7 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 	    !gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, error) ||
 	    !gbe_lock_acquire_at(run_fd, "rejoin", OPERATION, 0, &lock, error))
 		return false;
-	if (!gbe_cluster_setting_read(&r.setting, &r.own, error) || !read_record(&r, error) ||
+	if (!gbe_cluster_settings_read(&r.frame, &r.own, error) || !read_record(&r, error) ||
 	    !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, error))
 		return false;
 	if (intent == NULL)

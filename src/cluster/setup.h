@@ -11,8 +11,7 @@
  */
 #pragma once
 
-#include "cluster/frame.h"
-#include "core/decide/facts.h"
+#include "app/device/context.h"
 #include "core/record/take-over.h"
 
 typedef struct {
@@ -126,49 +125,3 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterRecovered, gbe_cluster_recovered_clea
  * _VERIFY_FAILED: data is damaged. @ret_recovered has the places on these errors as well. */
 bool gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
 			 GbeClusterRecovered *ret_recovered, GError **error) GBE_CHECKED;
-
-/* ---- for these verbs ---- */
-
-typedef struct {
-	GbeClusterFrame frame;
-	const GbeClusterSetup *options;
-	GbeClusterSetupResult *result;
-	char **settings; /* cluster.env, once it was read */
-} GbeClusterSetting;
-
-void gbe_cluster_setting_clear(GbeClusterSetting *setting);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterSetting, gbe_cluster_setting_clear)
-/* Fills in of @setup what it leaves open, from this member's settings: it stays the member that it is. Borrowed from
- * @setting. GBE_ERROR_REFUSED: this program has not made it one. */
-bool gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup,
-			      GError **error) GBE_CHECKED;
-/* Fills in the result's name and addresses. GBE_ERROR_USAGE: the machine has none, or several. */
-bool gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
-/* The certificates' authority: that which is here, the token's, or (init) a new one. */
-bool gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
-/* All that comes before the first effect; without dry_run, the intent, too. */
-bool gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
-/* @initial_cluster NULL: this member alone begins a cluster, with an id that no other one has. */
-bool gbe_cluster_setting_write(GbeClusterSetting *setting, const char *initial_cluster,
-			       GError **error) GBE_CHECKED;
-/* The member and the cluster that the data belongs to, from the data, else from @record (rejoin.h, may be NULL), else from
- * the take-over. NULL: not known. Borrowed. */
-void gbe_cluster_ids(const GbeFacts *facts, JsonObject *record, const char **ret_member,
-		     const char **ret_cluster);
-/* Starts the service, and waits until etcd is healthy. */
-bool gbe_cluster_setting_end(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
-
-/* The data of a new cluster of one: a backup or a snapshot, given to a member with a new id, of a cluster with a new
- * id, so that no member of the former cluster takes it for its own. The present data becomes a backup. */
-typedef struct {
-	const char *backup;   /* NULL: ->snapshot */
-	const char *snapshot; /* a file */
-	bool whole_log; /* of ->backup: its member's log counts as a whole; the others are gone */
-	const char *name, *peer_url; /* of the only member */
-	guint64 timeout;	     /* seconds */
-} GbeClusterSeed;
-
-/* Makes a backup of the new data, whose name the intent keeps ("seed"), and restores it. A power cut before the
- * exchange leaves the present data; the next call resumes with what is there. */
-bool gbe_cluster_seed(GbeClusterFrame *frame, const GbeClusterSeed *seed,
-		      GError **error) GBE_CHECKED;

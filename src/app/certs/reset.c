@@ -7,11 +7,8 @@
 #include "app/upkeep/live-etcd.h"
 #include "core/config/lists.h"
 #include "sys/systemd/events.h"
-#include "sys/systemd/units.h"
 
 #define OPERATION "certs reset"
-/* As in app/device/service.c: etcd may replay a long WAL. */
-#define START_TIMEOUT_MS (300 * 1000)
 
 typedef struct {
 	GbeChange change;
@@ -119,26 +116,13 @@ start_service(gpointer change, GError **error)
 {
 	Reset *reset = change;
 	GbeApp *app = reset->change.app;
-	GbeLiveEtcd live = {.app = app, .operation = OPERATION};
-	const char *unit = app->config->etcd.service;
-	g_autoptr(GError) local = NULL;
 
 	if (app->below_root)
 		return true;
-	if (!gbe_unit_reset_failed(unit, &local))
-		g_debug("%s", local->message);
-	if (reset->service.unit != NULL) {
-		if (!gbe_service_start(&reset->service, error))
-			return false;
-	} else if (!gbe_unit_start(unit, START_TIMEOUT_MS, error)) {
-		return gbe_prefix(error, "start %s", unit);
-	}
-	/* A new look reads the TLS files again. */
-	live.look = gbe_health_look_new(app);
-	gbe_health_look_expect_own(live.look);
-	gbe_live_etcd_look(&live, (guint)reset->options->timeout);
-	reset->result->healthy = gbe_live_etcd_check_healthy(&live, error);
-	gbe_live_etcd_clear(&live);
+	if (!gbe_live_etcd_start_service(app, &reset->service, error))
+		return false;
+	reset->result->healthy =
+	    gbe_live_etcd_wait_healthy(app, OPERATION, reset->options->timeout, error);
 	return reset->result->healthy;
 }
 

@@ -33,6 +33,9 @@ take_step(GbeChange *change, const GbeStep *step, GError **error)
 
 	if (noted != NULL && *noted)
 		return true;
+	if ((step->flags & GBE_STEP_MAINTENANCE) != 0 && change->maintenance == NULL &&
+	    !gbe_maintenance_lock(change->app, change->name, &change->maintenance, error))
+		return false;
 	if (!lock_for(change, step, error))
 		return false;
 	if (!step->run(change, error) || GBE_FAULT(step->name, error))
@@ -76,10 +79,10 @@ gbe_change_run(GbeChange *change, GError **error)
 	if (!change->dry_run && change->maintenance_wanted &&
 	    !gbe_maintenance_lock(change->app, change->name, &change->maintenance, error))
 		return false;
-	while (step->name != NULL && !change->ended &&
-	       (!change->dry_run || (step->flags & GBE_STEP_LOOK) != 0) &&
-	       take_step(change, step, &change->why))
-		step++;
+	for (; step->name != NULL && !change->ended; step++)
+		if ((!change->dry_run || (step->flags & GBE_STEP_LOOK) != 0) &&
+		    !take_step(change, step, &change->why))
+			break;
 	if (change->why != NULL) {
 		change->failed = step;
 		change->taken_back = change->dry_run || take_back(change, &local);

@@ -17,6 +17,8 @@ typedef struct GbeChange GbeChange;
 typedef enum {
 	GBE_STEP_LOOK = 1,     /* changes nothing: a dry run also takes this step */
 	GBE_STEP_UNLOCKED = 2, /* without the program's lock, which prerun needs meanwhile */
+	/* From this step on, the change has the lock of maintenance (context.h). */
+	GBE_STEP_MAINTENANCE = 4,
 } GbeStepFlags;
 
 typedef struct {
@@ -33,9 +35,9 @@ typedef struct {
 /* The structure of an operation begins with this one. */
 struct GbeChange {
 	GbeApp *app;
-	const char *name;     /* "certs reset": of the locks, and in messages */
-	const GbeStep *steps; /* ends with a NULL name */
-	bool dry_run;
+	const char *name;	 /* "certs reset": of the locks, and in messages */
+	const GbeStep *steps;	 /* ends with a NULL name */
+	bool dry_run;		 /* takes the steps that look, and no others */
 	bool maintenance_wanted; /* also takes the lock of maintenance (context.h) */
 	/* Writes the intent, durably and under the program's lock; NULL: no step is noted. */
 	bool (*note)(gpointer change, GError **error);
