@@ -7,9 +7,9 @@
  */
 #pragma once
 
+#include "app/device/change.h"
 #include "certs/pki.h"
 #include "core/tri.h"
-#include "fs/lock.h"
 
 #define GBE_AUTHORITY_VALIDITY (G_GUINT64_CONSTANT(3650) * 24 * 3600)
 
@@ -57,31 +57,35 @@ bool gbe_pki_rotate(GbeApp *app, const GbePkiOptions *options, GbePkiResult *res
 
 /* ---- for these verbs ---- */
 
+/* The structure of a verb begins with this one. */
 typedef struct {
-	GbeApp *app;
-	const char *operation; /* "certs renew" */
+	GbeChange change; /* with name and steps; ->app is set */
 	const GbePkiOptions *options;
 	GbePkiResult *result;
-	GbeLock *maintenance;
-	bool running;  /* etcd's service is active, or on its way there or away from it */
-	bool failed;   /* etcd's service has failed */
-	guint members; /* of its cluster, as far as they were listed */
+	bool running;	/* etcd's service is active, or on its way there or away from it */
+	bool failed;	/* etcd's service has failed */
+	bool unproved;	/* what was live before is kept until etcd is healthy with its successor */
+	bool unwell;	/* etcd was healthy before, and is not with the new certificates */
+	bool restart;	/* etcd has to be restarted for result->pki */
+	guint members;	/* of its cluster, as far as they were listed */
+	char *with_old; /* why etcd is unhealthy with the old certificates, which were put back */
 } GbePkiChange;
 
-/* Carries one of them out: the change has its first four fields, and its locks are released at the end. The journal
- * hears of what was done, also where @work fails. */
-typedef bool (*GbePkiChangeWork)(GbePkiChange *change, GError **error);
-bool gbe_pki_change_run(GbeApp *app, const char *operation, GbePkiChangeWork work,
-			const GbePkiOptions *options, GbePkiResult *result,
-			GError **error) GBE_CHECKED;
-/* Fills in @change; finishes what an earlier change left; reads result->pki. */
-bool gbe_pki_change_begin(GbePkiChange *change, GError **error) GBE_CHECKED;
-/* Makes result->pki live, and proves it. @restart: etcd has to read it anew. */
-bool gbe_pki_change_commit(GbePkiChange *change, bool restart, GError **error) GBE_CHECKED;
-/* Takes the lock of the program, which begin leaves to the caller, once more after it was given back. */
-bool gbe_pki_change_lock(const GbePkiChange *change, GError **error) GBE_CHECKED;
-/* Is etcd healthy? Looks for @seconds at most. UNKNOWN: the service does not run, or it cannot be told: *ret_why. */
-GbeTri gbe_pki_change_look(GbePkiChange *change, guint64 seconds, char **ret_why);
+#define GBE_PKI_MISSING                                                                            \
+	"there are no certificates in " GBE_PKI_LIVE ": `greenboot-etcd certs init` makes them"
+
+/* Takes the steps (app/device/change.h). The journal hears of what was done, also where a step fails. */
+bool gbe_pki_change_run(GbePkiChange *change, GError **error) GBE_CHECKED;
+/* Is etcd healthy? Looks for @seconds at most. UNKNOWN: the service does not run, or the reason is in *ret_why. */
+GbeTri gbe_pki_change_look(const GbePkiChange *change, guint64 seconds, char **ret_why);
+
+/* Steps: fills in @change and reads result->pki; finishes what an earlier change left. */
+bool gbe_pki_look(gpointer change, GError **error) GBE_CHECKED;
+/* Makes result->pki live. */
+bool gbe_pki_replace(gpointer change, GError **error) GBE_CHECKED;
+/* Is etcd healthy with what is live? Its undo puts back what was live before. */
+bool gbe_pki_prove(gpointer change, GError **error) GBE_CHECKED;
+bool gbe_pki_unprove(gpointer change, GError **error) GBE_CHECKED;
 
 /* Makes the authority, or reads the files of the options' one. */
 bool gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority,

@@ -172,17 +172,17 @@ gbe_pki_seal(const GbePkiChange *change, GbeAuthority *authority, GError **error
 	const GbePkiOptions *options = change->options;
 
 	/* systemd-creds makes the key that it seals with where it has none. */
-	if (authority->key == NULL || (options->dry_run && !change->app->below_root))
+	if (authority->key == NULL || (options->dry_run && !change->change.app->below_root))
 		return true;
-	return !(options->seal || gbe_seal_is_there(change->app)) ||
-	       gbe_seal(change->app, authority->key, &authority->sealed, error);
+	return !(options->seal || gbe_seal_is_there(change->change.app)) ||
+	       gbe_seal(change->change.app, authority->key, &authority->sealed, error);
 }
 
 bool
 gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GError **error)
 {
 	const GbePkiOptions *options = change->options;
-	const GbeApp *app = change->app;
+	const GbeApp *app = change->change.app;
 	g_autofree char *name = own_name(app, NAME_IN_SUBJECT);
 	g_autofree char *subject = NULL;
 	g_autoptr(GbeIssuer) issuer = NULL;
