@@ -272,7 +272,7 @@ make_pki(gpointer data, GError **error)
 {
 	GbePkiChange *change = data;
 	GbeApp *app = change->change.app;
-	g_autoptr(GbePki) pki = gbe_pki_new();
+	g_autoptr(GbePki) pki = g_new0(GbePki, 1);
 
 	if (change->result->pki != NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,

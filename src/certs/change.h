@@ -92,9 +92,9 @@ bool gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority,
 			    GError **error) GBE_CHECKED;
 /* Seals the key, if there is one, where that is asked for or the machine has a TPM. */
 bool gbe_pki_seal(const GbePkiChange *change, GbeAuthority *authority, GError **error) GBE_CHECKED;
-/* Issues all leaf certificates anew by ->signer. */
+/* Issues new leaf certificates, all of them, by ->signer. */
 bool gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
-/* Why a leaf has to be issued anew, with its name before it. Newly allocated; NULL: none has to be. *ret_renew_at (may
+/* Why a leaf has to be replaced, with its name before it. Newly allocated; NULL: none has to be. *ret_renew_at (may
  * be NULL): when the first one will have to be; -1: unknown. */
 char *gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at);
 /* GBE_ERROR_REFUSED: the clock is behind, so that no certificate is known to be due. */

@@ -303,7 +303,7 @@ gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at)
 		}
 		why = gbe_renewal_reason(&facts, now_seconds());
 		if (why != NULL && reason == NULL)
-			reason = g_strdup_printf("%s.crt: %s", gbe_leaf_name(i), why);
+			reason = g_strdup_printf("%s.crt: %s", gbe_leaf_names[i], why);
 	}
 	if (ret_renew_at != NULL)
 		*ret_renew_at = renew_at < G_MAXINT64 ? renew_at : -1;

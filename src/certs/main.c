@@ -143,7 +143,7 @@ leaves_json(const GbePki *pki)
 
 	for (guint i = 0; i < GBE_LEAVES; i++) {
 		g_autoptr(GbePem) pem = gbe_pem_first(pki->certificates[i]);
-		g_autofree char *path = g_strdup_printf(GBE_PKI_LIVE "/%s.crt", gbe_leaf_name(i));
+		g_autofree char *path = g_strdup_printf(GBE_PKI_LIVE "/%s.crt", gbe_leaf_names[i]);
 		JsonObject *one = json_object_new();
 
 		gbe_json_set_string(one, "path", path);

@@ -31,13 +31,7 @@
 /* A TPM answers within seconds. */
 #define CREDS_SECONDS 60
 
-static const char *const leaf_names[GBE_LEAVES] = {"server", "peer", "client"};
-
-const char *
-gbe_leaf_name(GbeLeafName leaf)
-{
-	return leaf_names[leaf];
-}
+const char *const gbe_leaf_names[GBE_LEAVES] = {"server", "peer", "client"};
 
 void
 gbe_authority_clear(GbeAuthority *authority)
@@ -45,12 +39,6 @@ gbe_authority_clear(GbeAuthority *authority)
 	g_clear_pointer(&authority->certificate, g_bytes_unref);
 	g_clear_pointer(&authority->sealed, g_bytes_unref);
 	g_clear_pointer(&authority->key, gbe_private_key_free);
-}
-
-GbePki *
-gbe_pki_new(void)
-{
-	return g_new0(GbePki, 1);
 }
 
 void
@@ -114,7 +102,7 @@ read_record(int place_fd, const char *name, GbePkiRecord *ret_record, GError **e
 bool
 gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error)
 {
-	g_autoptr(GbePki) pki = gbe_pki_new();
+	g_autoptr(GbePki) pki = g_new0(GbePki, 1);
 	g_autoptr(GError) local = NULL;
 	gbe_autofd int place_fd = -1;
 	gbe_autofd int fd = -1;
@@ -137,9 +125,9 @@ gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error)
 	    !read_authority(authority_fd, "other", &pki->other, error))
 		return gbe_rethrow_if(error, GBE_ERROR_NOT_FOUND, GBE_ERROR_CORRUPT);
 	for (guint i = 0; i < GBE_LEAVES; i++)
-		if (!read_bytes(fd, leaf_names[i], ".crt", &pki->certificates[i], NULL) ||
-		    !read_bytes(fd, leaf_names[i], ".key", &pki->keys[i], NULL))
-			g_debug("%s is not readable", leaf_names[i]);
+		if (!read_bytes(fd, gbe_leaf_names[i], ".crt", &pki->certificates[i], NULL) ||
+		    !read_bytes(fd, gbe_leaf_names[i], ".key", &pki->keys[i], NULL))
+			g_debug("%s is not readable", gbe_leaf_names[i]);
 	if (pki->signer.certificate == NULL ||
 	    (pki->signer.key == NULL && pki->signer.sealed == NULL))
 		return gbe_throw(error, GBE_ERROR_CORRUPT,
@@ -219,10 +207,11 @@ write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 	    !write_authority(authority_fd, "other", &pki->other, error))
 		return false;
 	for (guint i = 0; i < GBE_LEAVES; i++) {
-		g_autofree char *key = g_strconcat(leaf_names[i], ".key", NULL);
+		g_autofree char *key = g_strconcat(gbe_leaf_names[i], ".key", NULL);
 
-		if (!write_bytes(fd, leaf_names[i], ".crt", pki->certificates[i], 0644, error) ||
-		    !write_bytes(fd, leaf_names[i], ".key", pki->keys[i], 0600, error) ||
+		if (!write_bytes(fd, gbe_leaf_names[i], ".crt", pki->certificates[i], 0644,
+				 error) ||
+		    !write_bytes(fd, gbe_leaf_names[i], ".key", pki->keys[i], 0600, error) ||
 		    (i != GBE_LEAF_CLIENT && !give_to_etcd(fd, key, &etcd, error)))
 			return false;
 	}

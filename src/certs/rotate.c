@@ -79,7 +79,7 @@ find_next(const GbePkiChange *change, GbeAuthority *ret_next, GError **error)
 {
 	const GbePkiOptions *options = change->options;
 	const GbeAuthority *own = &change->result->pki->signer;
-	g_autoptr(GbePki) token = gbe_pki_new();
+	g_autoptr(GbePki) token = g_new0(GbePki, 1);
 	GbeAuthority *next;
 
 	if (options->token == NULL)

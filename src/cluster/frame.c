@@ -149,11 +149,14 @@ gbe_cluster_is_denial(const GError *why)
 bool
 gbe_cluster_run(GbeClusterFrame *frame, GError **error)
 {
+	bool ok;
+
 	frame->change.note = gbe_cluster_note;
-	if (gbe_change_run(&frame->change, error))
-		return true;
-	if (!frame->kept)
-		return false;
+	frame->change.dry_run = frame->options.dry_run;
+	ok = gbe_change_run(&frame->change, error);
+	gbe_cluster_frame_clear(frame);
+	if (ok || !frame->kept)
+		return ok;
 	gbe_rethrow(error, GBE_ERROR_PARTIAL);
 	return gbe_prefix(error, "the next `%s` goes on", frame->change.name);
 }
@@ -287,7 +290,7 @@ gbe_cluster_wait_healthy(gpointer change, GError **error)
 	GbeApp *app = frame->change.app;
 
 	return gbe_configuration_load(app, false, error) &&
-	       (gbe_live_etcd_wait_healthy(app, frame->change.name, frame->options->timeout,
+	       (gbe_live_etcd_wait_healthy(app, frame->change.name, frame->options.timeout,
 					   error) ||
 		gbe_prefix(error,
 			   "%s, which has to take its variables from " GBE_CLUSTER_ENV

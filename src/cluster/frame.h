@@ -25,10 +25,9 @@ typedef struct {
 } GbeClusterSeed;
 
 typedef struct {
-	GbeChange change; /* ->dry_run: begin changes nothing either */
-	/* NULL in leave and reset. */
-	const GbeClusterSetup *options;
-	GbeClusterSetupResult *result;
+	GbeChange change;
+	GbeClusterSetup options;
+	GbeClusterSetupResult *result; /* NULL in leave and reset */
 	GbeClusterSeed seed;
 	GbeClusterIntent intent;
 	char *as_read;	 /* the intent as begin found it; NULL: none */
@@ -40,9 +39,8 @@ typedef struct {
 } GbeClusterFrame;
 
 void gbe_cluster_frame_clear(GbeClusterFrame *frame);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterFrame, gbe_cluster_frame_clear)
-
-/* Takes the steps. An error of an operation that was ->kept is GBE_ERROR_PARTIAL and says that the next call goes on. */
+/* Takes the steps, and clears @frame. The error of an operation that was ->kept is GBE_ERROR_PARTIAL and names the call
+ * that resumes it. */
 bool gbe_cluster_run(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 /* May this device's membership change at all? Reads the intent. GBE_ERROR_REFUSED: below --root, no service, a service
  * that is an application's, or another operation was interrupted. */

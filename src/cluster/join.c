@@ -56,7 +56,7 @@ look_at_cluster(Join *join, GError **error)
 	GbeApp *app = join->frame.change.app;
 
 	g_clear_pointer(&join->cluster, gbe_cluster_free);
-	ask_at(app, join->frame.options->url);
+	ask_at(app, join->frame.options.url);
 	if (!gbe_cluster_look(app, &join->cluster, error))
 		return gbe_prefix(error, "the cluster to join");
 	if (intent->cluster != NULL &&
@@ -121,7 +121,7 @@ check_version(const Join *join, GError **error)
 			lowest = member->status.version;
 	}
 	older = gbe_version_above(gbe_version_parse(lowest), gbe_version_parse(own));
-	if (older == GBE_UNKNOWN && join->frame.options->by_itself)
+	if (older == GBE_UNKNOWN && join->frame.options.by_itself)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "whether etcd is older here than on the other members cannot be "
 				 "told: `%s --version` does not say",
@@ -151,7 +151,7 @@ enter_cluster(gpointer change, GError **error)
 	Join *join = change;
 	GbeClusterSetupResult *result = join->frame.result;
 	char *urls[] = {result->peer_url, NULL};
-	const GbeMembersOptions options = {.wait = join->frame.options->timeout};
+	const GbeMembersOptions options = {.wait = join->frame.options.timeout};
 	g_auto(GbeMembersResult) added = {0};
 	const GbeClusterMember *own = NULL;
 
@@ -205,7 +205,7 @@ static bool
 promote_learner(gpointer change, GError **error)
 {
 	Join *join = change;
-	const GbeMembersOptions options = {.wait = join->frame.options->timeout};
+	const GbeMembersOptions options = {.wait = join->frame.options.timeout};
 	g_autofree char *id = gbe_hex64(join->frame.result->id);
 	g_auto(GbeMembersResult) promoted = {0};
 	const GbeClusterMember *own = NULL;
@@ -245,7 +245,7 @@ static bool
 leave_again(Join *join, GError **error)
 {
 	GbeApp *app = join->frame.change.app;
-	const GbeMembersOptions options = {.wait = join->frame.options->timeout};
+	const GbeMembersOptions options = {.wait = join->frame.options.timeout};
 	g_auto(GbeMembersResult) removed = {0};
 	const GbeClusterMember *own = NULL;
 	g_autofree char *id = gbe_hex64(join->frame.result->id), *name = NULL;
@@ -313,15 +313,8 @@ take_out(gpointer change, GError **error)
 	return !join->frame.kept;
 }
 
-static bool
-look_before_join(gpointer change, GError **error)
-{
-	return gbe_configuration_load(((Join *)change)->frame.change.app, false, error) &&
-	       gbe_cluster_look_at_setup(change, error);
-}
-
 static const GbeStep join_steps[] = {
-    {"cluster-looked", look_before_join, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"cluster-looked", gbe_cluster_look_at_setup, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
     {"cluster-certified", gbe_cluster_certify, NULL, GBE_STEP_UNLOCKED, 0},
     {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
     {"cluster-way-back", finish_way_back, take_out, 0, 0},
@@ -342,7 +335,7 @@ static bool
 is_in(Join *join)
 {
 	GbeClusterFrame *frame = &join->frame;
-	const GbeClusterSetup *options = frame->options;
+	const GbeClusterSetup *options = &frame->options;
 	GbeApp *app = frame->change.app;
 	GbeClusterSetup own = *options;
 	g_autoptr(GbeCluster) here = NULL, there = NULL;
@@ -395,17 +388,15 @@ gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 		return false;
 	for (;;) {
 		g_auto(Join) join = {
-		    .frame = {.change = {.app = app,
-					 .name = "cluster join",
-					 .steps = join_steps,
-					 .dry_run = options->dry_run},
-			      .options = options,
+		    .frame = {.change = {.app = app, .name = "cluster join", .steps = join_steps},
+			      .options = *options,
 			      .result = ret_result},
 		};
 
 		if (is_in(&join))
 			return true;
-		if (!gbe_cluster_run(&join.frame, error))
+		if (!gbe_configuration_load(app, false, error) ||
+		    !gbe_cluster_run(&join.frame, error))
 			return join.taken_out
 				   ? gbe_prefix(error, "this device is not in the cluster, and "
 						       "nothing of it is left")
@@ -468,7 +459,7 @@ static bool
 remove_former(Join *join, bool dry_run, GError **error)
 {
 	GbeApp *app = join->frame.change.app;
-	const GbeClusterSetup *setup = join->frame.options;
+	const GbeClusterSetup *setup = &join->frame.options;
 	const GbeMembersOptions options = {.dry_run = dry_run,
 					   .force = setup->force,
 					   .wait = setup->timeout};
@@ -511,13 +502,13 @@ look_before_rejoin(gpointer change, GError **error)
 	GbeClusterFrame *frame = &join->frame;
 
 	if (!gbe_cluster_frame_begin(frame, error) ||
-	    !gbe_cluster_settings_read(frame, (GbeClusterSetup *)frame->options, error) ||
+	    !gbe_cluster_settings_read(frame, &frame->options, error) ||
 	    !gbe_cluster_settings_choose(frame, error) || !gbe_cluster_certify(frame, error))
 		return false;
 	frame->result->continued = true; /* its address is no other one's */
 	if (frame->continued)
 		return true;
-	if (frame->options->goes_on)
+	if (frame->options.goes_on)
 		return gbe_throw(error, GBE_ERROR_BUSY,
 				 "another call has just finished this rejoin");
 	frame->intent.empties = true;
@@ -583,13 +574,9 @@ bool
 gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupResult *ret_result,
 		   GError **error)
 {
-	GbeClusterSetup own = *options;
 	g_auto(Join) join = {
-	    .frame = {.change = {.app = app,
-				 .name = "cluster rejoin",
-				 .steps = rejoin_steps,
-				 .dry_run = options->dry_run},
-		      .options = &own,
+	    .frame = {.change = {.app = app, .name = "cluster rejoin", .steps = rejoin_steps},
+		      .options = *options,
 		      .result = ret_result},
 	};
 

@@ -18,16 +18,8 @@ gbe_cluster_left_clear(GbeClusterLeft *left)
 
 typedef struct {
 	GbeClusterFrame frame;
-	const GbeClusterLeave *options;
 	GbeClusterLeft *left;
 } Leave;
-
-static void
-leave_clear(Leave *leave)
-{
-	gbe_cluster_frame_clear(&leave->frame);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Leave, leave_clear)
 
 /* A name or a proxy may lead to another member. */
 static bool
@@ -54,7 +46,7 @@ find_others(Leave *leave, GError **error)
 	if (!check_own(leave, cluster, error))
 		return false;
 	/* A device that has left gives no lock back, and the others would wait for it. */
-	if (!leave->options->force) {
+	if (!leave->frame.options.force) {
 		GbeUpdateLockSeen seen = {0};
 
 		if (!gbe_update_lock_look(app, &seen, error))
@@ -85,8 +77,8 @@ static bool
 leave_cluster(Leave *leave, bool dry_run, GError **error)
 {
 	const GbeMembersOptions options = {.dry_run = dry_run,
-					   .force = leave->options->force,
-					   .wait = leave->options->timeout};
+					   .force = leave->frame.options.force,
+					   .wait = leave->frame.options.timeout};
 	GbeApp *app = leave->frame.change.app;
 	const GbeClusterIntent *intent = &leave->frame.intent;
 	const char *id = intent->id != NULL ? intent->id : "";
@@ -213,15 +205,13 @@ static const GbeStep leave_steps[] = {
 };
 
 bool
-gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
+gbe_cluster_leave(GbeApp *app, const GbeClusterSetup *options, GbeClusterLeft *ret_left,
 		  GError **error)
 {
-	g_auto(Leave) leave = {.frame.change = {.app = app,
-						.name = "cluster leave",
-						.steps = leave_steps,
-						.dry_run = options->dry_run},
-			       .options = options,
-			       .left = ret_left};
+	Leave leave = {
+	    .frame = {.change = {.app = app, .name = "cluster leave", .steps = leave_steps},
+		      .options = *options},
+	    .left = ret_left};
 
 	return gbe_cluster_run(&leave.frame, error);
 }
@@ -260,8 +250,8 @@ look_before_reset(gpointer change, GError **error)
 {
 	Leave *leave = change;
 
-	return begin_leave(leave, error) &&
-	       (leave->options->force || leave->frame.continued || check_forgettable(leave, error));
+	return begin_leave(leave, error) && (leave->frame.options.force || leave->frame.continued ||
+					     check_forgettable(leave, error));
 }
 
 static bool
@@ -285,16 +275,14 @@ static const GbeStep reset_steps[] = {
 };
 
 bool
-gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
+gbe_cluster_reset(GbeApp *app, const GbeClusterSetup *options, GbeClusterLeft *ret_left,
 		  GError **error)
 {
-	g_auto(Leave) leave = {.frame = {.change = {.app = app,
-						    .name = "cluster reset",
-						    .steps = reset_steps,
-						    .dry_run = options->dry_run},
-					 .takes_over = options->force},
-			       .options = options,
-			       .left = ret_left};
+	Leave leave = {
+	    .frame = {.change = {.app = app, .name = "cluster reset", .steps = reset_steps},
+		      .options = *options,
+		      .takes_over = options->force},
+	    .left = ret_left};
 
 	return gbe_cluster_run(&leave.frame, error);
 }

@@ -26,18 +26,10 @@ gbe_cluster_recovered_clear(GbeClusterRecovered *recovered)
 
 typedef struct {
 	GbeClusterFrame frame;
-	const GbeClusterRecover *options;
 	GbeClusterRecovered *recovered;
 	const GbeClusterPlace *best;
 	bool taken; /* the intent names a backup of the chosen data */
 } Recover;
-
-static void
-recover_clear(Recover *recover)
-{
-	gbe_cluster_frame_clear(&recover->frame);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Recover, recover_clear)
 
 /* ---- judging ---- */
 
@@ -135,7 +127,7 @@ choose_best(Recover *recover, GError **error)
 					     ((const GbeClusterPlace *)places->pdata[i])->member
 					 ? 1
 					 : 0;
-	if (recover->options->force || (best->voters > 0 && best->voters == looked_at))
+	if (recover->frame.options.force || (best->voters > 0 && best->voters == looked_at))
 		return true;
 	return gbe_throw(
 	    error, GBE_ERROR_REFUSED,
@@ -150,7 +142,7 @@ static bool
 judge_places(Recover *recover, GError **error)
 {
 	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
-	char *const *data = recover->options->data;
+	char *const *data = recover->frame.options.data;
 	GbeApp *app = recover->frame.change.app;
 	g_autoptr(GbeVerification) verified = NULL;
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
@@ -188,7 +180,7 @@ look_before_recover(gpointer change, GError **error)
 
 	/* The member stays what it is where the options say nothing. */
 	if (!gbe_cluster_frame_begin(frame, error) ||
-	    !gbe_cluster_settings_read(frame, (GbeClusterSetup *)frame->options, error) ||
+	    !gbe_cluster_settings_read(frame, &frame->options, error) ||
 	    !gbe_cluster_settings_choose(frame, error))
 		return false;
 	frame->result->continued = frame->continued;
@@ -207,7 +199,7 @@ take_chosen(gpointer change, GError **error)
 	const GbeByHandBackup backup = {.name = name, .description = recover->frame.change.name};
 	const GbeImport import = {.path = recover->best->path,
 				  .name = name,
-				  .timeout = recover->options->setup.timeout};
+				  .timeout = recover->frame.options.timeout};
 	g_auto(GbeByHandResult) taken = {0};
 	g_auto(GbeImported) imported = {0};
 
@@ -236,19 +228,14 @@ static const GbeStep steps[] = {
 };
 
 bool
-gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
-		    GbeClusterRecovered *ret_recovered, GError **error)
+gbe_cluster_recover(GbeApp *app, const GbeClusterSetup *options, GbeClusterRecovered *ret_recovered,
+		    GError **error)
 {
-	GbeClusterSetup setup = options->setup;
-	g_auto(Recover) recover = {
-	    .frame = {.change = {.app = app,
-				 .name = "cluster recover",
-				 .steps = steps,
-				 .dry_run = setup.dry_run},
-		      .seed.whole_log = true,
-		      .options = &setup,
-		      .result = &ret_recovered->setup},
-	    .options = options,
+	Recover recover = {
+	    .frame = {.change = {.app = app, .name = "cluster recover", .steps = steps},
+		      .options = *options,
+		      .result = &ret_recovered->setup,
+		      .seed.whole_log = true},
 	    .recovered = ret_recovered,
 	};
 

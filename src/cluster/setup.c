@@ -95,7 +95,7 @@ gbe_cluster_settings_read(GbeClusterFrame *frame, GbeClusterSetup *setup, GError
 bool
 gbe_cluster_settings_choose(GbeClusterFrame *frame, GError **error)
 {
-	const GbeClusterSetup *options = frame->options;
+	const GbeClusterSetup *options = &frame->options;
 	const GbeConfig *config = frame->change.app->config;
 	GbeClusterSetupResult *result = frame->result;
 	char host[HOST_NAME_MAX + 1] = "";
@@ -178,8 +178,8 @@ check_no_data(GbeClusterFrame *frame, GError **error)
 static bool
 check_token(const GbeClusterFrame *frame, const GbePki *pki, GError **error)
 {
-	const char *path = frame->options->token;
-	g_autoptr(GbePki) token = gbe_pki_new();
+	const char *path = frame->options.token;
+	g_autoptr(GbePki) token = g_new0(GbePki, 1);
 	g_autoptr(GError) local = NULL;
 	bool fresh;
 
@@ -207,18 +207,18 @@ gbe_cluster_certify(gpointer change, GError **error)
 {
 	GbeClusterFrame *frame = change;
 	GbeApp *app = frame->change.app;
-	const char *token = frame->options->token;
+	const char *token = frame->options.token;
 	const GbePkiOptions options = {.token = token,
-				       .timeout = frame->options->timeout,
+				       .timeout = frame->options.timeout,
 				       .validity = GBE_AUTHORITY_VALIDITY};
 	g_autoptr(GbePkiResult) made = gbe_pki_result_new();
-	g_autoptr(GbePki) present = NULL, pki = gbe_pki_new();
+	g_autoptr(GbePki) present = NULL, pki = g_new0(GbePki, 1);
 
 	if (!gbe_pki_read(app, &present, error))
 		return false;
 	if (present != NULL)
 		return token == NULL || check_token(frame, present, error);
-	if (token == NULL && frame->options->url != NULL)
+	if (token == NULL && frame->options.url != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "this device has no certificates of the cluster: --token=FILE, "
 				 "made by `greenboot-etcd cluster token` on a member, brings them");
@@ -227,7 +227,7 @@ gbe_cluster_certify(gpointer change, GError **error)
 	/* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */
 	if (!gbe_token_read(app, token, pki, error) || !gbe_pki_issue_leaves(app, pki, error))
 		return false;
-	if (!gbe_trust_check_cluster(app, pki, frame->options->url, error))
+	if (!gbe_trust_check_cluster(app, pki, frame->options.url, error))
 		return gbe_prefix(
 		    error, "the cluster to join, asked with the token %s (nothing was installed)",
 		    token);
@@ -278,12 +278,12 @@ gbe_cluster_make_seed(gpointer change, GError **error)
 	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
 	const GbeExport export = {.name = seed->backup,
 				  .path = path,
-				  .timeout = frame->options->timeout,
+				  .timeout = frame->options.timeout,
 				  .whole_log = seed->whole_log,
 				  .replace = true};
 	GbeImport import = {.path = seed->backup != NULL ? path : seed->snapshot,
 			    .token = token,
-			    .timeout = frame->options->timeout};
+			    .timeout = frame->options.timeout};
 	g_auto(GbeExported) exported = {0};
 	g_auto(GbeImported) imported = {0};
 	const GbeFacts *facts;
@@ -364,14 +364,11 @@ gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 {
 	/* A path has a slash; a backup's name has none. */
 	bool is_path = options->from != NULL && strchr(options->from, '/') != NULL;
-	g_auto(GbeClusterFrame) frame = {
-	    .change = {.app = app,
-		       .name = "cluster init",
-		       .steps = init_steps,
-		       .dry_run = options->dry_run},
+	GbeClusterFrame frame = {
+	    .change = {.app = app, .name = "cluster init", .steps = init_steps},
 	    .seed = {.backup = is_path ? NULL : options->from,
 		     .snapshot = is_path ? options->from : NULL},
-	    .options = options,
+	    .options = *options,
 	    .result = ret_result,
 	};
 

@@ -84,7 +84,7 @@ with_words() {
 	cat >"$GBE_MEM/told"
 	"$@" < <(
 		declare -p AS_SOUTH
-		declare -f north n members member_is member_works ask_at begins_not
+		declare -f north n members member_is member_works ask_at begins_not steps
 		echo "FAULTS=$BUILD_FAULTS/greenboot-etcd"
 		echo "grep -q south.example /etc/hosts || echo 127.0.0.1 south.example >>/etc/hosts"
 		cat "$GBE_MEM/told"
@@ -117,6 +117,8 @@ begins_not() {
 	greenboot-etcd status | grep "call that again" || wrong "status does not say why"
 	! greenboot-etcd explain | grep "mask --runtime" || wrong "a mask is no way out of it"
 }
+# steps VERB...: the steps of `cluster VERB` that have an intent behind them, as the program lists them.
+steps() { GREENBOOT_ETCD_FAULT=steps $FAULTS cluster "$@" | sed -n '/^cluster-intended$/,/^cluster-ended$/{/^cluster-ended$/!p}' | awk '!seen[$0]++'; }
 # ask_at [URL]: where greenboot-etcd asks; without: as it finds out.
 ask_at() {
 	mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d
@@ -175,7 +177,7 @@ begins() {
 
 begins_cut() {
 	on_device_run <<-'EOF2'
-		for point in cluster-intended cluster-configured pki-filled cluster-started; do
+		for point in pki-filled $(steps init); do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster init "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster || $point == pki-filled ]] || wrong "no intent at $point"
 			[[ $point == pki-filled ]] || gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
@@ -285,7 +287,7 @@ joins_elsewhere() {
 joins_cut() {
 	on_device_run <<-'EOF2'
 		north
-		for point in cluster-intended cluster-entered cluster-configured pki-written pki-exchanged cluster-started; do
+		for point in $(steps join https://127.0.0.1:12379) pki-written pki-exchanged; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
 			# As /run is after a power cut.
@@ -378,7 +380,7 @@ leaves_cut() {
 	on_device_run <<-'EOF2'
 		north
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
-		for point in cluster-intended cluster-left restore-intended restore-exchanged cluster-set-aside; do
+		for point in $(steps leave) restore-intended restore-exchanged; do
 			comes ctl put "$point" v
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster leave || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
@@ -435,7 +437,7 @@ resets() {
 		forgotten once
 		gives 0 greenboot-etcd undo
 		back once
-		for point in restore-exchanged cluster-set-aside cluster-settings-moved; do
+		for point in $(steps reset) restore-exchanged cluster-settings-moved; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster reset || true
 			begins_not "$point"
 			gives 0 greenboot-etcd cluster reset
