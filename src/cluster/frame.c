@@ -155,6 +155,8 @@ gbe_cluster_run(GbeClusterFrame *frame, GError **error)
 	frame->change.dry_run = frame->options.dry_run;
 	ok = gbe_change_run(&frame->change, error);
 	gbe_cluster_frame_clear(frame);
+	/* Without a way back, the intent stays. */
+	frame->kept = frame->kept || (frame->change.failed != NULL && !frame->change.taken_back);
 	if (ok || !frame->kept)
 		return ok;
 	gbe_rethrow(error, GBE_ERROR_PARTIAL);

@@ -308,9 +308,7 @@ take_out(gpointer change, GError **error)
 
 	if (result->continued || result->asked)
 		return gbe_cluster_keep(join, error);
-	join->frame.kept =
-	    !(result->id == 0 ? gbe_cluster_end(join, error) : leave_again(join, error));
-	return !join->frame.kept;
+	return result->id == 0 ? gbe_cluster_end(join, error) : leave_again(join, error);
 }
 
 static const GbeStep join_steps[] = {

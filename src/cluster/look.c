@@ -304,8 +304,7 @@ gbe_cluster_count(const GbeCluster *cluster, guint *ret_voters, guint *ret_worki
 	guint count = 0;
 	g_autofree GbeVoter *voters = voters_of(cluster, 0, &count);
 
-	*ret_voters = gbe_quorum_voters(voters, count);
-	*ret_working = gbe_quorum_working(voters, count);
+	gbe_quorum_count(voters, count, ret_voters, ret_working);
 }
 
 gint64

@@ -248,13 +248,13 @@ gbe_certs_throw_put_back(GError **error, const char *why, bool unwell, bool heal
 			 const char *still)
 {
 	return gbe_throw(error, healthy ? GBE_ERROR_FAILED : GBE_ERROR_VERIFY_FAILED,
-			 "%s%s%s. The old %s were put back, %s%s",
+			 "%s%s%s. The old certificates were put back%s%s",
 			 unwell ? "etcd was unhealthy with the new certificates (" : "", why,
-			 unwell ? ")" : "", unwell ? "ones" : "certificates",
-			 healthy ? "and etcd is healthy" : "but etcd is still unhealthy: ",
-			 healthy	 ? ""
-			 : still != NULL ? still
-					 : "unknown");
+			 unwell ? ")" : "",
+			 healthy	 ? ", and etcd is healthy"
+			 : still != NULL ? ", but etcd is still unhealthy: "
+					 : "",
+			 !healthy && still != NULL ? still : "");
 }
 
 bool

@@ -117,8 +117,11 @@ begins_not() {
 	greenboot-etcd status | grep "call that again" || wrong "status does not say why"
 	! greenboot-etcd explain | grep "mask --runtime" || wrong "a mask is no way out of it"
 }
-# steps VERB...: the steps of `cluster VERB` that have an intent behind them, as the program lists them.
-steps() { GREENBOOT_ETCD_FAULT=steps $FAULTS cluster "$@" | sed -n '/^cluster-intended$/,/^cluster-ended$/{/^cluster-ended$/!p}' | awk '!seen[$0]++'; }
+# steps VERB...: POINTS has the steps of `cluster VERB` that an intent covers, as the program lists them.
+steps() {
+	POINTS=$(GREENBOOT_ETCD_FAULT=steps $FAULTS cluster "$@" | sed -n '/^cluster-intended$/,/^cluster-ended$/{/^cluster-ended$/!p}')
+	[[ $POINTS == cluster-intended* ]] || wrong "the program does not list its steps"
+}
 # ask_at [URL]: where greenboot-etcd asks; without: as it finds out.
 ask_at() {
 	mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d
@@ -177,7 +180,8 @@ begins() {
 
 begins_cut() {
 	on_device_run <<-'EOF2'
-		for point in pki-filled $(steps init); do
+		steps init
+		for point in pki-filled $POINTS; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster init "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster || $point == pki-filled ]] || wrong "no intent at $point"
 			[[ $point == pki-filled ]] || gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
@@ -287,7 +291,8 @@ joins_elsewhere() {
 joins_cut() {
 	on_device_run <<-'EOF2'
 		north
-		for point in $(steps join https://127.0.0.1:12379) pki-written pki-exchanged; do
+		steps join https://127.0.0.1:12379
+		for point in $POINTS pki-written pki-exchanged; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
 			# As /run is after a power cut.
@@ -380,7 +385,8 @@ leaves_cut() {
 	on_device_run <<-'EOF2'
 		north
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
-		for point in $(steps leave) restore-intended restore-exchanged; do
+		steps leave
+		for point in $POINTS restore-intended restore-exchanged; do
 			comes ctl put "$point" v
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster leave || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
@@ -437,7 +443,8 @@ resets() {
 		forgotten once
 		gives 0 greenboot-etcd undo
 		back once
-		for point in $(steps reset) restore-exchanged cluster-settings-moved; do
+		steps reset
+		for point in $POINTS restore-exchanged cluster-settings-moved; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster reset || true
 			begins_not "$point"
 			gives 0 greenboot-etcd cluster reset
