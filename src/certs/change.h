@@ -25,14 +25,12 @@ typedef struct {
 } GbePkiOptions;
 
 typedef struct {
-	GbePki *pki; /* as it is now, with dry_run as it would be; NULL: none is made here */
-	bool done;   /* something was changed, and stays so */
-	bool
-	    put_back; /* it was changed, etcd was not healthy with it, and the old certificates are back */
-	GbeTri
-	    healthy; /* etcd, with what is there now; UNKNOWN: it does not run, or nothing was done */
-	char *reason; /* why something was (or would be) done, or why the old ones are back; NULL */
-	bool restarted;	  /* etcd was restarted, or has to be */
+	GbePki *pki;	/* as it is now, with dry_run as it would be; NULL: none is made here */
+	bool done;	/* something was changed, and stays so */
+	bool put_back;	/* etcd was unhealthy with the change, and the old certificates are back */
+	GbeTri healthy; /* etcd, with the present files; UNKNOWN: it does not run, or no change */
+	char *reason;	/* of what was (or would be) done, or put back; NULL */
+	bool restarted; /* etcd was restarted, or has to be */
 	GPtrArray *notes; /* of char * */
 } GbePkiResult;
 

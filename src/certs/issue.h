@@ -20,9 +20,8 @@ typedef enum {
 typedef struct GbeIssuer GbeIssuer;
 
 typedef struct {
-	const char *name; /* the subject's common name; NULL: as the request has it */
-	char *const
-	    *hosts; /* names and addresses, NULL-terminated; NULL: none, or those of the request */
+	const char *name;   /* the subject's common name; NULL: as the request has it */
+	char *const *hosts; /* names and addresses; NULL: none, or those of the request */
 	GbeCertUse use;
 	gint64 not_before, not_after; /* seconds since the epoch */
 } GbeCertOrder;

@@ -160,18 +160,6 @@ write_authority(int fd, const char *name, const GbeAuthority *authority, GError 
 		    : write_bytes(fd, name, ".key", authority->key, 0600, error));
 }
 
-/* etcd's group may read the keys of the server and of the peer; its user, where that group is root's. */
-static bool
-give_to_etcd(int fd, const char *key, const struct stat *etcd, GError **error)
-{
-	bool by_group = etcd->st_gid != 0;
-
-	return (fchownat(fd, key, by_group ? (uid_t)-1 : etcd->st_uid, etcd->st_gid,
-			 AT_SYMLINK_NOFOLLOW) == 0 &&
-		fchmodat(fd, key, by_group ? 0640 : 0600, 0) == 0) ||
-	       gbe_throw_errno(error, errno, "let etcd read %s", key);
-}
-
 GBytes *
 gbe_pki_bundle(const GbePki *pki)
 {
@@ -195,11 +183,13 @@ write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 	gbe_autofd int authority_fd = -1;
 	gbe_autofd int data_fd = -1;
 	struct stat etcd = {0};
+	bool by_group;
 
 	/* etcd's user, as the data has it; root: no etcd was here yet. */
 	if (gbe_open_in_root(app->root_fd, app->config->etcd.data_dir, O_PATH, &data_fd, NULL) &&
 	    fstat(data_fd, &etcd) < 0)
 		etcd = (struct stat){0};
+	by_group = etcd.st_gid != 0;
 	if (fchmod(fd, 0755) < 0 || mkdirat(fd, AUTHORITY, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make " AUTHORITY);
 	if (!gbe_open_dir_at(fd, AUTHORITY, &authority_fd, error) ||
@@ -211,9 +201,13 @@ write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 
 		if (!write_bytes(fd, gbe_leaf_names[i], ".crt", pki->certificates[i], 0644,
 				 error) ||
-		    !write_bytes(fd, gbe_leaf_names[i], ".key", pki->keys[i], 0600, error) ||
-		    (i != GBE_LEAF_CLIENT && !give_to_etcd(fd, key, &etcd, error)))
+		    !write_bytes(fd, gbe_leaf_names[i], ".key", pki->keys[i], 0600, error))
 			return false;
+		/* etcd's group may read the keys of the server and of the peer; its user, where that group is root's. */
+		if (i != GBE_LEAF_CLIENT && (fchownat(fd, key, by_group ? (uid_t)-1 : etcd.st_uid,
+						      etcd.st_gid, AT_SYMLINK_NOFOLLOW) < 0 ||
+					     fchmodat(fd, key, by_group ? 0640 : 0600, 0) < 0))
+			return gbe_throw_errno(error, errno, "let etcd read %s", key);
 	}
 	if (!write_bytes(fd, "ca", ".crt", bundle, 0644, error) ||
 	    !gbe_write_file_at(fd, "etcd.env", GBE_TLS_VARIABLES, strlen(GBE_TLS_VARIABLES), 0644,

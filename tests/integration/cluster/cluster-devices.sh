@@ -121,6 +121,7 @@ begins_not() {
 steps() {
 	POINTS=$(GREENBOOT_ETCD_FAULT=steps $FAULTS cluster "$@" | sed -n '/^cluster-intended$/,/^cluster-ended$/{/^cluster-ended$/!p}')
 	[[ $POINTS == cluster-intended* ]] || wrong "the program does not list its steps"
+	POINTS=$(sort -u <<<"$POINTS")
 }
 # ask_at [URL]: where greenboot-etcd asks; without: as it finds out.
 ask_at() {
@@ -726,7 +727,8 @@ recovers() {
 				--initial-advertise-peer-urls=http://127.0.0.1:52380 --initial-cluster=default=http://127.0.0.1:52380 || true
 			gives 2 greenboot-etcd cluster recover --data=/run/alien --force
 			gives 2 greenboot-etcd cluster recover --data=/run/north/data --data=/run/north/data
-			for point in cluster-seeded restore-exchanged cluster-configured; do
+			steps recover
+			for point in $POINTS restore-exchanged; do
 				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster recover --data=/run/north/data || true
 				gives 0 greenboot-etcd --json cluster recover --data=/run/north/data >/var/out.json
 				comes greenboot-etcd cluster status
@@ -808,7 +810,8 @@ rejoins() {
 			gives 5 greenboot-etcd cluster rejoin https://127.0.0.1:12379
 			systemctl start etcd
 			west
-			for point in none cluster-left cluster-set-aside cluster-entered cluster-started; do
+			steps rejoin https://127.0.0.1:12379
+			for point in none $POINTS; do
 				systemctl stop etcd
 				truncate -s 4096 /var/lib/etcd/default/member/snap/db
 				comes greenboot-etcd --config=/etc/north.conf cluster rejoin https://127.0.0.1:12379 -n
