@@ -62,7 +62,7 @@ bool gbe_cluster_end(gpointer frame, GError **error) GBE_CHECKED;
 /* Takes nothing back: the next call resumes. */
 bool gbe_cluster_keep(gpointer frame, GError **error) GBE_CHECKED;
 
-/* What comes before the authority and the intent, of init and join: begin, the name, the addresses, no data. */
+/* The first look of init and join: begin, the name, the addresses, no data. */
 bool gbe_cluster_look_at_setup(gpointer frame, GError **error) GBE_CHECKED;
 /* The certificates' authority: that which is here, the token's, or (init) a new one. */
 bool gbe_cluster_certify(gpointer frame, GError **error) GBE_CHECKED;
