@@ -231,40 +231,6 @@ gbe_pki_unprove(gpointer data, GError **error)
 	return true;
 }
 
-/* ---- a change ---- */
-
-bool
-gbe_pki_change_run(GbePkiChange *change, GError **error)
-{
-	const char *name = change->change.name;
-	GbePkiResult *result = change->result;
-	GbeEventFields fields = {.action = name};
-	g_autofree char *reason = NULL;
-	g_autoptr(GError) local = NULL;
-	bool ok;
-
-	change->change.dry_run = change->options->dry_run;
-	change->change.maintenance_wanted = true;
-	ok = gbe_change_run(&change->change, &local);
-	if (result->put_back) {
-		g_free(result->reason);
-		result->reason = g_strdup(change->change.why->message);
-	}
-	fields.reason = reason = g_strdup_printf(
-	    "%s%s%s%s", name, result->put_back ? ", and the old certificates were put back" : "",
-	    result->reason != NULL ? ": " : "", result->reason != NULL ? result->reason : "");
-	if (result->done || result->put_back)
-		gbe_event_certs_changed(&fields);
-	if (result->put_back)
-		(void)gbe_certs_throw_put_back(error, result->reason, change->unwell,
-					       result->healthy == GBE_YES, change->with_old);
-	else if (!ok)
-		(void)gbe_pass(error, &local);
-	g_clear_pointer(&change->with_old, g_free);
-	gbe_change_clear(&change->change);
-	return ok;
-}
-
 /* ---- init, renew ---- */
 
 static bool
@@ -312,25 +278,6 @@ start_timer(gpointer data, GError **error)
 	return true;
 }
 
-bool
-gbe_pki_init(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
-{
-	static const GbeStep steps[] = {
-	    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
-	    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
-	    {"pki-made", make_pki, NULL, GBE_STEP_LOOK, 0},
-	    {"pki-replaced", gbe_pki_replace, NULL, 0, 0},
-	    {"pki-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
-	    {"pki-timer-started", start_timer, NULL, 0, 0},
-	    {NULL, NULL, NULL, 0, 0},
-	};
-	GbePkiChange change = {.change = {.app = app, .name = "certs init", .steps = steps},
-			       .options = options,
-			       .result = result};
-
-	return gbe_pki_change_run(&change, error);
-}
-
 static bool
 issue_due(gpointer data, GError **error)
 {
@@ -350,20 +297,71 @@ issue_due(gpointer data, GError **error)
 	return gbe_pki_issue_leaves(change->change.app, result->pki, error);
 }
 
+static const GbeStep init_steps[] = {
+    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
+    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"pki-made", make_pki, NULL, GBE_STEP_LOOK, 0},
+    {"pki-replaced", gbe_pki_replace, NULL, 0, 0},
+    {"pki-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"pki-timer-started", start_timer, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
+
+static const GbeStep renew_steps[] = {
+    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
+    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"pki-issued", issue_due, NULL, GBE_STEP_LOOK, 0},
+    {"pki-replaced", gbe_pki_replace, NULL, 0, 0},
+    {"pki-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
+
+/* ---- a change ---- */
+
+static const struct {
+	const char *name;
+	const GbeStep *steps;
+} verbs[] = {
+    [GBE_PKI_INIT] = {"certs init", init_steps},
+    [GBE_PKI_RENEW] = {"certs renew", renew_steps},
+    [GBE_PKI_RENEW_BY_COMMAND] = {"certs renew", gbe_pki_command_steps},
+    [GBE_PKI_ROTATE] = {"certs rotate-ca", gbe_pki_rotate_steps},
+};
+
 bool
-gbe_pki_renew(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
+gbe_pki_change(GbeApp *app, GbePkiVerb verb, const GbePkiOptions *options, GbePkiResult *result,
+	       GError **error)
 {
-	static const GbeStep steps[] = {
-	    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
-	    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
-	    {"pki-issued", issue_due, NULL, GBE_STEP_LOOK, 0},
-	    {"pki-replaced", gbe_pki_replace, NULL, 0, 0},
-	    {"pki-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
-	    {NULL, NULL, NULL, 0, 0},
-	};
-	GbePkiChange change = {.change = {.app = app, .name = "certs renew", .steps = steps},
+	const char *name = verbs[verb].name;
+	GbePkiChange change = {.change = {.app = app,
+					  .name = name,
+					  .steps = verbs[verb].steps,
+					  .dry_run = options->dry_run,
+					  .maintenance_wanted = true},
 			       .options = options,
 			       .result = result};
+	GbeEventFields fields = {.action = name};
+	g_autofree char *reason = NULL;
+	g_autoptr(GError) local = NULL;
+	bool ok = gbe_change_run(&change.change, &local);
 
-	return gbe_pki_change_run(&change, error);
+	if (result->put_back) {
+		g_free(result->reason);
+		result->reason = g_strdup(change.change.why->message);
+	}
+	fields.reason = reason = g_strdup_printf(
+	    "%s%s%s%s", name, result->put_back ? ", and the old certificates were put back" : "",
+	    result->reason != NULL ? ": " : "", result->reason != NULL ? result->reason : "");
+	if (result->done || result->put_back)
+		gbe_event_certs_changed(&fields);
+	if (result->put_back)
+		(void)gbe_certs_throw_put_back(error, result->reason, change.unwell,
+					       result->healthy == GBE_YES, change.with_old);
+	else if (!ok)
+		(void)gbe_pass(error, &local);
+	g_free(change.with_old);
+	g_strfreev(change.directories);
+	gbe_certs_archive_free(change.archive);
+	gbe_change_clear(&change.change);
+	return ok;
 }

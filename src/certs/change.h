@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "app/certs/archive.h"
 #include "app/device/change.h"
 #include "certs/pki.h"
 #include "core/tri.h"
@@ -38,26 +39,24 @@ GbePkiResult *gbe_pki_result_new(void);
 void gbe_pki_result_free(GbePkiResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePkiResult, gbe_pki_result_free)
 
-/* Each needs root. @result is filled in on failure, too. GBE_ERROR_REFUSED: unsafe, the message says what would make it
- * safe; _NOT_FOUND: no certificates are made here; _FAILED: the old ones are back and etcd is healthy; _VERIFY_FAILED:
- * the same, and it is not; _PARTIAL: they could not be put back, and the next call tries again. */
-bool gbe_pki_init(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-		  GError **error) GBE_CHECKED;
-/* Replaces the leaf certificates where one is due (certs/core/renewal.h) or with force. */
-bool gbe_pki_renew(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-		   GError **error) GBE_CHECKED;
-/* The same by the program of [certs] renew-command, for the certificates in [certs] directories. */
-bool gbe_pki_renew_by_command(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-			      GError **error) GBE_CHECKED;
-/* One step towards a new authority, or with undo one step back. */
-bool gbe_pki_rotate(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-		    GError **error) GBE_CHECKED;
+typedef enum {
+	GBE_PKI_INIT,
+	GBE_PKI_RENEW, /* replaces the leaves if one is due (certs/core/renewal.h), or with force */
+	/* The same by the program of [certs] renew-command, for the certificates in [certs] directories. */
+	GBE_PKI_RENEW_BY_COMMAND,
+	GBE_PKI_ROTATE, /* one step towards a new authority, or with undo one step back */
+} GbePkiVerb;
+
+/* Needs root. @result is filled in on failure, too. GBE_ERROR_REFUSED: unsafe, the message says what would make it safe;
+ * _NOT_FOUND: no certificates are made here; _FAILED: the old ones are back and etcd is healthy; _VERIFY_FAILED: the
+ * same, and it is not; _PARTIAL: they could not be put back, and the next call tries again. */
+bool gbe_pki_change(GbeApp *app, GbePkiVerb verb, const GbePkiOptions *options,
+		    GbePkiResult *result, GError **error) GBE_CHECKED;
 
 /* ---- for these verbs ---- */
 
-/* The structure of a verb begins with this one. */
 typedef struct {
-	GbeChange change; /* with name and steps; ->app is set */
+	GbeChange change;
 	const GbePkiOptions *options;
 	GbePkiResult *result;
 	bool running;	/* etcd's service is active, or on its way there or away from it */
@@ -67,13 +66,17 @@ typedef struct {
 	bool restart;	/* etcd has to be restarted for result->pki */
 	guint members;	/* of its cluster, as far as they were listed */
 	char *with_old; /* why etcd is unhealthy with the old certificates, which were put back */
+	/* By a command: */
+	GbeTri before; /* etcd's health before it */
+	char **directories;
+	GbeCertsArchive *archive; /* what @directories had */
 } GbePkiChange;
+
+extern const GbeStep gbe_pki_command_steps[], gbe_pki_rotate_steps[];
 
 #define GBE_PKI_MISSING                                                                            \
 	"there are no certificates in " GBE_PKI_LIVE ": `greenboot-etcd certs init` makes them"
 
-/* Takes the steps (app/device/change.h). The journal hears of what was done, also where a step fails. */
-bool gbe_pki_change_run(GbePkiChange *change, GError **error) GBE_CHECKED;
 /* Is etcd healthy? Looks for @seconds at most. UNKNOWN: the service does not run, or the reason is in *ret_why. */
 GbeTri gbe_pki_change_look(const GbePkiChange *change, guint64 seconds, char **ret_why);
 
@@ -101,13 +104,6 @@ bool gbe_pki_check_clock(const GbePki *pki, GError **error) GBE_CHECKED;
 /* ---- `certs issue` and `certs sign`: for another machine, by this device's authority. No list is kept. ---- */
 
 typedef struct {
-	const char *name; /* issue: the subject, and the files' name */
-	GbeCertUse use;
-	char *const *hosts; /* NULL-terminated; NULL: none, or those of the request */
-	guint64 validity;   /* seconds */
-} GbeOthersOrder;
-
-typedef struct {
 	GBytes *certificate;
 	char *certificate_path, *key_path; /* of issue */
 	gint64 not_after;
@@ -116,10 +112,11 @@ typedef struct {
 void gbe_others_result_clear(GbeOthersResult *result);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeOthersResult, gbe_others_result_clear)
 
+/* Both set the times of @order, by its ->validity. */
 /* Writes NAME.key and NAME.crt (0600) in @directory, the caller's, and replaces none. GBE_ERROR_NOT_FOUND: no
  * certificates are made here; _USAGE: not a name. */
-bool gbe_others_issue(GbeApp *app, const GbeOthersOrder *order, const char *directory,
+bool gbe_others_issue(GbeApp *app, GbeCertOrder *order, const char *directory,
 		      GbeOthersResult *ret_result, GError **error) GBE_CHECKED;
 /* For the request in the file @path. */
-bool gbe_others_sign(GbeApp *app, const GbeOthersOrder *order, const char *path,
+bool gbe_others_sign(GbeApp *app, GbeCertOrder *order, const char *path,
 		     GbeOthersResult *ret_result, GError **error) GBE_CHECKED;

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 
-#include "app/certs/archive.h"
 #include "app/device/etcd-tool.h"
 #include "app/health/certificates.h"
 #include "certs/core/renewal.h"
@@ -14,20 +13,11 @@
 /* It may ask a server on the other side of a bad road. */
 #define SECONDS 600
 
-typedef struct {
-	GbePkiChange pki;
-	GbeTri before; /* etcd's health */
-	char **directories;
-	GbeCertsArchive *archive;
-} Renewal;
-
-/* ---- the steps ---- */
-
 /* An interrupted renewal, or reset, left its archive open. */
 static bool
 finish_earlier(gpointer change, GError **error)
 {
-	GbeApp *app = ((Renewal *)change)->pki.change.app;
+	GbeApp *app = ((GbePkiChange *)change)->change.app;
 	g_autoptr(GbeCertsArchive) archive = NULL;
 	g_autofree char *why = NULL;
 
@@ -45,8 +35,7 @@ finish_earlier(gpointer change, GError **error)
 static bool
 find_due(gpointer change, GError **error)
 {
-	Renewal *renewal = change;
-	GbePkiChange *pki = &renewal->pki;
+	GbePkiChange *pki = change;
 	char **reason = &pki->result->reason;
 	g_autoptr(GbeCerts) certs = NULL;
 	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
@@ -66,10 +55,10 @@ find_due(gpointer change, GError **error)
 		if (why != NULL)
 			*reason = g_strdup_printf("%s: %s", cert->path, why);
 	}
-	if (!gbe_certs_directories(pki->change.app->config->certs.directories,
-				   &renewal->directories, error))
+	if (!gbe_certs_directories(pki->change.app->config->certs.directories, &pki->directories,
+				   error))
 		return false;
-	if (renewal->directories[0] == NULL)
+	if (pki->directories[0] == NULL)
 		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
 				 "[certs] renew-command is set, and directories does not say where "
 				 "the certificates are");
@@ -83,8 +72,8 @@ static bool
 archive_files(gpointer change, GError **error)
 {
 	static char *everything[] = {(char *)"*", NULL};
-	Renewal *renewal = change;
-	GbeApp *app = renewal->pki.change.app;
+	GbePkiChange *pki = change;
+	GbeApp *app = pki->change.app;
 	g_autofree char *why = NULL;
 
 	/* It is the image's program, and would work on the files of this machine. */
@@ -92,17 +81,16 @@ archive_files(gpointer change, GError **error)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s, and [certs] renew-command does not run below --root: call "
 				 "`greenboot-etcd certs renew` on the device itself",
-				 renewal->pki.result->reason);
-	renewal->before = gbe_pki_change_look(&renewal->pki, 0, &why);
-	return gbe_certs_archive_make(app, renewal->directories, everything, &renewal->archive,
-				      error);
+				 pki->result->reason);
+	pki->before = gbe_pki_change_look(pki, 0, &why);
+	return gbe_certs_archive_make(app, pki->directories, everything, &pki->archive, error);
 }
 
 /* Without the program's lock: etcd may start meanwhile, and its prerun needs that lock. */
 static bool
 run_command(gpointer change, GError **error)
 {
-	GbeApp *app = ((Renewal *)change)->pki.change.app;
+	GbeApp *app = ((GbePkiChange *)change)->change.app;
 	g_auto(GbeChild) child = {0};
 	g_auto(GStrv) argv = NULL;
 	gbe_autofd int program_fd = -1;
@@ -120,13 +108,12 @@ run_command(gpointer change, GError **error)
 static bool
 put_back_files(gpointer change, GError **error)
 {
-	Renewal *renewal = change;
-	GbePkiChange *pki = &renewal->pki;
+	GbePkiChange *pki = change;
 
 	if (pki->result->done)
 		return true;
-	if (!gbe_certs_archive_return(pki->change.app, renewal->archive, error) ||
-	    !gbe_certs_archive_drop(renewal->archive, error))
+	if (!gbe_certs_archive_return(pki->change.app, pki->archive, error) ||
+	    !gbe_certs_archive_drop(pki->archive, error))
 		return false;
 	gbe_app_unlock(pki->change.app);
 	pki->result->put_back = true;
@@ -137,13 +124,13 @@ put_back_files(gpointer change, GError **error)
 static bool
 prove_files(gpointer change, GError **error)
 {
-	Renewal *renewal = change;
-	GbePkiResult *result = renewal->pki.result;
+	GbePkiChange *pki = change;
+	GbePkiResult *result = pki->result;
 	g_autofree char *why = NULL;
 
-	result->healthy = gbe_pki_change_look(&renewal->pki, renewal->pki.options->timeout, &why);
-	renewal->pki.unwell = renewal->before == GBE_YES && result->healthy != GBE_YES;
-	if (renewal->pki.unwell)
+	result->healthy = gbe_pki_change_look(pki, pki->options->timeout, &why);
+	pki->unwell = pki->before == GBE_YES && result->healthy != GBE_YES;
+	if (pki->unwell)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s", why);
 	result->done = true;
 	return true;
@@ -152,30 +139,17 @@ prove_files(gpointer change, GError **error)
 static bool
 close_archive(gpointer change, GError **error)
 {
-	return gbe_certs_archive_close(((Renewal *)change)->archive, error);
+	return gbe_certs_archive_close(((GbePkiChange *)change)->archive, error);
 }
 
-bool
-gbe_pki_renew_by_command(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-			 GError **error)
-{
-	static const GbeStep steps[] = {
-	    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
-	    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
-	    {"certs-finished", finish_earlier, NULL, 0, 0},
-	    {"certs-due", find_due, NULL, GBE_STEP_LOOK, 0},
-	    {"certs-archived", archive_files, NULL, 0, 0},
-	    {"certs-renewed", run_command, put_back_files, GBE_STEP_UNLOCKED, 0},
-	    {"certs-healthy", prove_files, NULL, GBE_STEP_UNLOCKED, 0},
-	    {"certs-closed", close_archive, NULL, 0, 0},
-	    {NULL, NULL, NULL, 0, 0},
-	};
-	Renewal renewal = {.pki = {.change = {.app = app, .name = "certs renew", .steps = steps},
-				   .options = options,
-				   .result = result}};
-	bool ok = gbe_pki_change_run(&renewal.pki, error);
-
-	gbe_certs_archive_free(renewal.archive);
-	g_strfreev(renewal.directories);
-	return ok;
-}
+const GbeStep gbe_pki_command_steps[] = {
+    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
+    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"certs-finished", finish_earlier, NULL, 0, 0},
+    {"certs-due", find_due, NULL, GBE_STEP_LOOK, 0},
+    {"certs-archived", archive_files, NULL, 0, 0},
+    {"certs-renewed", run_command, put_back_files, GBE_STEP_UNLOCKED, 0},
+    {"certs-healthy", prove_files, NULL, GBE_STEP_UNLOCKED, 0},
+    {"certs-closed", close_archive, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};

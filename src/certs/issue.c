@@ -62,12 +62,6 @@
 	X(X509_sign)
 GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 
-struct GbeIssuer {
-	GbePem *certificate, *key;
-	GBytes *chain;	       /* PEM: all certificates */
-	GBytes *intermediates; /* PEM: what a leaf certificate is followed by; may be empty */
-};
-
 #define FREED_BY(type, function)                                                                   \
 	static void free_##type(type *object)                                                      \
 	{                                                                                          \
@@ -349,18 +343,6 @@ gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what, GbeIs
 				 "the key of %s is too weak: RSA needs 2048 bits, EC 224", what);
 	*ret_issuer = g_steal_pointer(&issuer);
 	return true;
-}
-
-const GbePem *
-gbe_issuer_certificate(const GbeIssuer *issuer)
-{
-	return issuer->certificate;
-}
-
-GBytes *
-gbe_issuer_chain(const GbeIssuer *issuer)
-{
-	return issuer->chain;
 }
 
 /* ---- what it signs ---- */

@@ -466,7 +466,7 @@ take_authority(const char *text, gsize size, const char *key, gsize length, cons
 
 	if (!gbe_issuer_open(all, one, path, &issuer, error))
 		return false;
-	authority->certificate = g_bytes_ref(gbe_issuer_chain(issuer));
+	authority->certificate = g_bytes_ref(issuer->chain);
 	authority->key = g_steal_pointer(&one);
 	return true;
 }

@@ -171,21 +171,12 @@ tell_of_token(gpointer data, GError **error)
 	return true;
 }
 
-bool
-gbe_pki_rotate(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
-{
-	static const GbeStep steps[] = {
-	    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
-	    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
-	    {"pki-rotated", enter_stage, NULL, GBE_STEP_LOOK, 0},
-	    {"pki-replaced", gbe_pki_replace, NULL, 0, 0},
-	    {"pki-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
-	    {"pki-told", tell_of_token, NULL, 0, 0},
-	    {NULL, NULL, NULL, 0, 0},
-	};
-	GbePkiChange change = {.change = {.app = app, .name = "certs rotate-ca", .steps = steps},
-			       .options = options,
-			       .result = result};
-
-	return gbe_pki_change_run(&change, error);
-}
+const GbeStep gbe_pki_rotate_steps[] = {
+    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
+    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"pki-rotated", enter_stage, NULL, GBE_STEP_LOOK, 0},
+    {"pki-replaced", gbe_pki_replace, NULL, 0, 0},
+    {"pki-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"pki-told", tell_of_token, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};

@@ -26,7 +26,6 @@ typedef struct {
 	guint64 timeout; /* seconds */
 	GbeRejoined *result;
 	JsonObject *record; /* urls, member, cluster, lock, reason */
-	GbeClusterSetup own;
 	GbeClusterFrame frame;
 	char *member_id, *cluster_id; /* by the data, or by what was recorded of it */
 	bool unseen;		      /* there is no log, and this device never saw one */
@@ -94,7 +93,7 @@ take_update_lock(Rejoin *r, GError **error)
 		id = gbe_hex64(MAX(random, 1));
 	if (!note_text(r, "lock", id, error) || GBE_FAULT("rejoin-noted", error))
 		return false;
-	return gbe_update_lock_take_to_rejoin(r->app, id, r->own.name, error) &&
+	return gbe_update_lock_take_to_rejoin(r->app, id, r->frame.options.name, error) &&
 	       !GBE_FAULT("rejoin-locked", error);
 }
 
@@ -152,10 +151,11 @@ static bool
 learn_cluster(Rejoin *r, const GbeCluster *cluster, GError **error)
 {
 	bool alone = cluster->members->len == 1, changed = false, ok = true;
-	g_autofree char *initial = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
-	GbeClusterSetupResult own = {.name = (char *)r->own.name,
-				     .peer_url = (char *)r->own.peer_url,
-				     .client_url = (char *)r->own.client_url};
+	g_autofree char *initial =
+	    g_strdup_printf("%s=%s", r->frame.options.name, r->frame.options.peer_url);
+	GbeClusterSetupResult own = {.name = (char *)r->frame.options.name,
+				     .peer_url = (char *)r->frame.options.peer_url,
+				     .client_url = (char *)r->frame.options.client_url};
 	g_autoptr(JsonObject) intent = NULL;
 
 	if (!release_update_lock(r, error))
@@ -297,7 +297,8 @@ rejoin_if_damaged(Rejoin *r, GError **error)
 	/* Is it this device's own etcd that answers? */
 	own = gbe_cluster_look(r->app, &cluster, NULL) ? gbe_cluster_by_id(cluster, cluster->self)
 						       : NULL;
-	if (own != NULL && g_strv_contains((const char *const *)own->peer_urls, r->own.peer_url))
+	if (own != NULL &&
+	    g_strv_contains((const char *const *)own->peer_urls, r->frame.options.peer_url))
 		return learn_cluster(r, cluster, error);
 	if (!look_at_data(r, &damage, &rollback, error))
 		return false;
@@ -345,8 +346,8 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 	    !gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, error) ||
 	    !gbe_lock_acquire_at(run_fd, "rejoin", OPERATION, 0, &lock, error))
 		return false;
-	if (!gbe_cluster_settings_read(&r.frame, &r.own, error) || !read_record(&r, error) ||
-	    !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, error))
+	if (!gbe_cluster_settings_read(&r.frame, &r.frame.options, error) ||
+	    !read_record(&r, error) || !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, error))
 		return false;
 	if (intent == NULL)
 		ok = rejoin_if_damaged(&r, &local);

@@ -223,7 +223,7 @@ gbe_cluster_certify(gpointer change, GError **error)
 				 "this device has no certificates of the cluster: --token=FILE, "
 				 "made by `greenboot-etcd cluster token` on a member, brings them");
 	if (token == NULL)
-		return gbe_pki_init(app, &options, made, error);
+		return gbe_pki_change(app, GBE_PKI_INIT, &options, made, error);
 	/* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */
 	if (!gbe_token_read(app, token, pki, error) || !gbe_pki_issue_leaves(app, pki, error))
 		return false;
@@ -231,7 +231,7 @@ gbe_cluster_certify(gpointer change, GError **error)
 		return gbe_prefix(
 		    error, "the cluster to join, asked with the token %s (nothing was installed)",
 		    token);
-	return gbe_pki_init(app, &options, made, error);
+	return gbe_pki_change(app, GBE_PKI_INIT, &options, made, error);
 }
 
 bool
