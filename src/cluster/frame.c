@@ -31,6 +31,7 @@ gbe_cluster_frame_clear(GbeClusterFrame *frame)
 	gbe_cluster_intent_clear(&frame->intent);
 	g_clear_pointer(&frame->as_read, g_free);
 	g_clear_pointer(&frame->settings, g_strfreev);
+	g_clear_pointer(&frame->cluster, gbe_cluster_free);
 }
 
 /* An application that starts its own etcd decides itself how. */
@@ -154,7 +155,6 @@ gbe_cluster_run(GbeClusterFrame *frame, GError **error)
 	frame->change.note = gbe_cluster_note;
 	frame->change.dry_run = frame->options.dry_run;
 	ok = gbe_change_run(&frame->change, error);
-	gbe_cluster_frame_clear(frame);
 	/* Without a way back, the intent stays. */
 	frame->kept = frame->kept || (frame->change.failed != NULL && !frame->change.taken_back);
 	if (ok || !frame->kept)

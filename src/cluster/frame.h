@@ -36,10 +36,23 @@ typedef struct {
 	bool continued;	 /* an earlier call was interrupted */
 	bool active;	 /* the service runs */
 	bool kept;	 /* the operation failed, and the next call resumes it */
+	/* join, rejoin: */
+	GbeCluster *cluster; /* the one to join, as it was last looked at */
+	bool entered;	     /* this device is one of its members */
+	bool taken_out;	     /* and no longer, as before the call */
+	bool again; /* the way back of an earlier call is finished, and the join may begin */
+	/* leave, reset: */
+	GbeClusterLeft *left;
+	/* recover: */
+	GbeClusterRecovered *recovered;
+	const GbeClusterPlace *best;
+	bool taken; /* the intent names a backup of the chosen data */
 } GbeClusterFrame;
 
 void gbe_cluster_frame_clear(GbeClusterFrame *frame);
-/* Takes the steps, and clears @frame. The error of an operation that was ->kept is GBE_ERROR_PARTIAL and names the call
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterFrame, gbe_cluster_frame_clear)
+
+/* Takes the steps. The error of an operation that was ->kept is GBE_ERROR_PARTIAL and names the call
  * that resumes it. */
 bool gbe_cluster_run(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 /* May this device's membership change at all? Reads the intent. GBE_ERROR_REFUSED: below --root, no service, a service
@@ -51,7 +64,7 @@ bool gbe_cluster_frame_is_own(const GbeClusterFrame *frame, const GbeCluster *cl
 /* Did the cluster deny the change? Then the device is still the member that it was. */
 bool gbe_cluster_is_denial(const GError *why);
 
-/* ---- steps; @frame begins with a GbeClusterFrame ---- */
+/* ---- steps; @frame is a GbeClusterFrame ---- */
 
 /* Writes ->intent, durably. Needs the lock of maintenance. GBE_ERROR_BUSY: another call has changed it since begin. */
 bool gbe_cluster_intend(gpointer frame, GError **error) GBE_CHECKED;

@@ -16,22 +16,6 @@
 #include "sys/child.h"
 #include "sys/systemd/events.h"
 
-typedef struct {
-	GbeClusterFrame frame;
-	GbeCluster *cluster; /* the one to join, as it was last looked at */
-	bool entered;	     /* this device is one of its members */
-	bool taken_out;	     /* and no longer, as before the call */
-	bool again; /* the way back of an earlier call is finished, and the join may begin */
-} Join;
-
-static void
-join_clear(Join *join)
-{
-	gbe_cluster_frame_clear(&join->frame);
-	g_clear_pointer(&join->cluster, gbe_cluster_free);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Join, join_clear)
-
 /* Until the configuration is loaded again, questions go to that member, with this device's certificates. */
 static void
 ask_at(GbeApp *app, const char *url)
@@ -50,30 +34,30 @@ ask_at(GbeApp *app, const char *url)
 
 /* The intent keeps the cluster: after a cut, the same call may have another URL. */
 static bool
-look_at_cluster(Join *join, GError **error)
+look_at_cluster(GbeClusterFrame *frame, GError **error)
 {
-	GbeClusterIntent *intent = &join->frame.intent;
-	GbeApp *app = join->frame.change.app;
+	GbeClusterIntent *intent = &frame->intent;
+	GbeApp *app = frame->change.app;
 
-	g_clear_pointer(&join->cluster, gbe_cluster_free);
-	ask_at(app, join->frame.options.url);
-	if (!gbe_cluster_look(app, &join->cluster, error))
+	g_clear_pointer(&frame->cluster, gbe_cluster_free);
+	ask_at(app, frame->options.url);
+	if (!gbe_cluster_look(app, &frame->cluster, error))
 		return gbe_prefix(error, "the cluster to join");
 	if (intent->cluster != NULL &&
-	    !gbe_cluster_check_id(app, join->cluster, intent->cluster, error))
+	    !gbe_cluster_check_id(app, frame->cluster, intent->cluster, error))
 		return false;
 	g_free(intent->cluster);
-	intent->cluster = gbe_hex64(join->cluster->cluster_id);
+	intent->cluster = gbe_hex64(frame->cluster->cluster_id);
 	return true;
 }
 
 /* *ret_own NULL: it is not in yet. @former: the member that this device was, whatever its address is; NULL: not known. */
 static bool
-find_own(const Join *join, const GbeClusterMember *former, const GbeClusterMember **ret_own,
-	 GError **error)
+find_own(const GbeClusterFrame *frame, const GbeClusterMember *former,
+	 const GbeClusterMember **ret_own, GError **error)
 {
-	const GbeClusterSetupResult *result = join->frame.result;
-	const GbeCluster *cluster = join->cluster;
+	const GbeClusterSetupResult *result = frame->result;
+	const GbeCluster *cluster = frame->cluster;
 
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
@@ -100,10 +84,10 @@ find_own(const Join *join, const GbeClusterMember *former, const GbeClusterMembe
 /* A cluster raises its version as soon as none of its members is older, and takes in none that is older from then
  * on. Where only this one is, it could not come back. */
 static bool
-check_version(const Join *join, GError **error)
+check_version(const GbeClusterFrame *frame, GError **error)
 {
-	const GbeApp *app = join->frame.change.app;
-	const GbeCluster *cluster = join->cluster;
+	const GbeApp *app = frame->change.app;
+	const GbeCluster *cluster = frame->cluster;
 	g_autofree char *own =
 	    gbe_etcd_version_of_binary(app->root_fd, app->config->etcd.binary, GBE_ETCD_VERSION_MS);
 	const char *lowest = NULL;
@@ -112,7 +96,7 @@ check_version(const Join *join, GError **error)
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
 		bool ours = g_strv_contains((const char *const *)member->peer_urls,
-					    join->frame.result->peer_url);
+					    frame->result->peer_url);
 
 		if (!ours && member->url != NULL &&
 		    (lowest == NULL ||
@@ -121,7 +105,7 @@ check_version(const Join *join, GError **error)
 			lowest = member->status.version;
 	}
 	older = gbe_version_above(gbe_version_parse(lowest), gbe_version_parse(own));
-	if (older == GBE_UNKNOWN && join->frame.options.by_itself)
+	if (older == GBE_UNKNOWN && frame->options.by_itself)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "whether etcd is older here than on the other members cannot be "
 				 "told: `%s --version` does not say",
@@ -136,9 +120,9 @@ check_version(const Join *join, GError **error)
 
 /* The member that an earlier call has added; 0: none. */
 static guint64
-noted_id(const Join *join)
+noted_id(const GbeClusterFrame *frame)
 {
-	const char *id = join->frame.intent.id;
+	const char *id = frame->intent.id;
 
 	return id != NULL ? g_ascii_strtoull(id, NULL, 16) : 0;
 }
@@ -148,18 +132,18 @@ noted_id(const Join *join)
 static bool
 enter_cluster(gpointer change, GError **error)
 {
-	Join *join = change;
-	GbeClusterSetupResult *result = join->frame.result;
+	GbeClusterFrame *frame = change;
+	GbeClusterSetupResult *result = frame->result;
 	char *urls[] = {result->peer_url, NULL};
-	const GbeMembersOptions options = {.wait = join->frame.options.timeout};
+	const GbeMembersOptions options = {.wait = frame->options.timeout};
 	g_auto(GbeMembersResult) added = {0};
 	const GbeClusterMember *own = NULL;
 
-	if (!look_at_cluster(join, error) || !find_own(join, NULL, &own, error))
+	if (!look_at_cluster(frame, error) || !find_own(frame, NULL, &own, error))
 		return false;
 	if (own != NULL) {
 		/* Since then another device may have become a member with this address. */
-		if (own->voter.started && own->voter.id != noted_id(join))
+		if (own->voter.started && own->voter.id != noted_id(frame))
 			return gbe_throw(
 			    error, GBE_ERROR_REFUSED,
 			    "member %s has the address %s, and is not this device: remove "
@@ -168,27 +152,27 @@ enter_cluster(gpointer change, GError **error)
 		result->id = own->voter.id;
 		return true;
 	}
-	if (!check_version(join, error) || !gbe_cluster_note(join, error))
+	if (!check_version(frame, error) || !gbe_cluster_note(frame, error))
 		return false;
-	if (!gbe_members_add(join->frame.change.app, urls, &options, &added, error)) {
+	if (!gbe_members_add(frame->change.app, urls, &options, &added, error)) {
 		result->asked = added.unknown;
 		return false;
 	}
 	result->id = added.id;
-	g_free(join->frame.intent.id);
-	join->frame.intent.id = gbe_hex64(added.id);
+	g_free(frame->intent.id);
+	frame->intent.id = gbe_hex64(added.id);
 	return true;
 }
 
 static bool
 configure_member(gpointer change, GError **error)
 {
-	Join *join = change;
-	const GbeClusterSetupResult *result = join->frame.result;
+	GbeClusterFrame *frame = change;
+	const GbeClusterSetupResult *result = frame->result;
 	g_autoptr(GString) members = g_string_new(NULL);
 
-	for (guint i = 0; i < join->cluster->members->len; i++) {
-		const GbeClusterMember *member = join->cluster->members->pdata[i];
+	for (guint i = 0; i < frame->cluster->members->len; i++) {
+		const GbeClusterMember *member = frame->cluster->members->pdata[i];
 
 		for (guint k = 0; member->voter.started && member->peer_urls[k] != NULL; k++)
 			if (!g_str_equal(member->peer_urls[k], result->peer_url))
@@ -196,7 +180,7 @@ configure_member(gpointer change, GError **error)
 						       member->peer_urls[k]);
 	}
 	g_string_append_printf(members, "%s=%s", result->name, result->peer_url);
-	return gbe_cluster_settings_put(&join->frame, members->str, error);
+	return gbe_cluster_settings_put(frame, members->str, error);
 }
 
 /* Another member is asked: a learner answers no question about the members. A voter without data would break what it has
@@ -204,33 +188,33 @@ configure_member(gpointer change, GError **error)
 static bool
 promote_learner(gpointer change, GError **error)
 {
-	Join *join = change;
-	const GbeMembersOptions options = {.wait = join->frame.options.timeout};
-	g_autofree char *id = gbe_hex64(join->frame.result->id);
+	GbeClusterFrame *frame = change;
+	const GbeMembersOptions options = {.wait = frame->options.timeout};
+	g_autofree char *id = gbe_hex64(frame->result->id);
 	g_auto(GbeMembersResult) promoted = {0};
 	const GbeClusterMember *own = NULL;
 
-	return look_at_cluster(join, error) && gbe_cluster_find(join->cluster, id, &own, error) &&
+	return look_at_cluster(frame, error) && gbe_cluster_find(frame->cluster, id, &own, error) &&
 	       (!own->voter.learner ||
-		gbe_members_promote(join->frame.change.app, id, &options, &promoted, error));
+		gbe_members_promote(frame->change.app, id, &options, &promoted, error));
 }
 
 static bool
 remember_cluster(gpointer change, GError **error)
 {
-	Join *join = change;
+	GbeClusterFrame *frame = change;
 
-	join->cluster->self = join->frame.result->id;
-	return gbe_cluster_remember(join->frame.change.app, join->cluster, error);
+	frame->cluster->self = frame->result->id;
+	return gbe_cluster_remember(frame->change.app, frame->cluster, error);
 }
 
 #define JOIN_STEPS                                                                                 \
-	{"cluster-entered", enter_cluster, NULL, 0, offsetof(Join, entered)},                      \
+	{"cluster-entered", enter_cluster, NULL, 0, offsetof(GbeClusterFrame, entered)},           \
 	    {"cluster-configured", configure_member, NULL, 0, 0},                                  \
 	    {"cluster-reissued", gbe_cluster_reissue, NULL, 0, 0},                                 \
 	    {"cluster-started", gbe_cluster_start, NULL, GBE_STEP_UNLOCKED, 0},                    \
 	    {"cluster-promoted", promote_learner, NULL, GBE_STEP_UNLOCKED,                         \
-	     offsetof(Join, frame.intent.voter)},                                                  \
+	     offsetof(GbeClusterFrame, intent.voter)},                                             \
 	    {"cluster-healthy", gbe_cluster_wait_healthy, NULL, GBE_STEP_UNLOCKED, 0},             \
 	    {"cluster-remembered", remember_cluster, NULL, 0, 0},                                  \
 	{                                                                                          \
@@ -242,35 +226,35 @@ remember_cluster(gpointer change, GError **error)
 /* Takes the learner that was added out again, and what it had got: there was no data before. A voter stays: it counts.
  * The intent says so first, since its data is worth nothing from then on. */
 static bool
-leave_again(Join *join, GError **error)
+leave_again(GbeClusterFrame *frame, GError **error)
 {
-	GbeApp *app = join->frame.change.app;
-	const GbeMembersOptions options = {.wait = join->frame.options.timeout};
+	GbeApp *app = frame->change.app;
+	const GbeMembersOptions options = {.wait = frame->options.timeout};
 	g_auto(GbeMembersResult) removed = {0};
 	const GbeClusterMember *own = NULL;
-	g_autofree char *id = gbe_hex64(join->frame.result->id), *name = NULL;
-	bool bare = join->frame.intent.bare;
+	g_autofree char *id = gbe_hex64(frame->result->id), *name = NULL;
+	bool bare = frame->intent.bare;
 	GbeBackupRef backup = {0};
 	char *names[] = {NULL, NULL};
 	bool in;
 
-	if (!look_at_cluster(join, error))
+	if (!look_at_cluster(frame, error))
 		return false;
-	in = gbe_cluster_find(join->cluster, id, &own, NULL);
+	in = gbe_cluster_find(frame->cluster, id, &own, NULL);
 	if (in && !own->voter.learner)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "it has a vote already");
-	if (!in && !gbe_cluster_check_current(app, join->cluster, error))
+	if (!in && !gbe_cluster_check_current(app, frame->cluster, error))
 		return false;
-	join->frame.intent.back = true;
-	if (!gbe_cluster_note(join, error))
+	frame->intent.back = true;
+	if (!gbe_cluster_note(frame, error))
 		return false;
 	gbe_app_unlock(app);
 	if ((in && !gbe_members_remove(app, id, &options, &removed, error)) ||
 	    GBE_FAULT("cluster-out-again", error))
 		return false;
 	/* The data of a learner is a copy, and of no use once it has left. Other files may lie with it. */
-	if (!gbe_cluster_stop(join, error) ||
-	    !gbe_by_hand_set_aside(app, join->frame.change.name, bare, &backup, error))
+	if (!gbe_cluster_stop(frame, error) ||
+	    !gbe_by_hand_set_aside(app, frame->change.name, bare, &backup, error))
 		return false;
 	name = names[0] = g_steal_pointer(&backup.name);
 	gbe_backup_ref_clear(&backup);
@@ -279,23 +263,23 @@ leave_again(Join *join, GError **error)
 			     app->config->etcd.data_dir, name);
 	if (name != NULL && bare && !gbe_by_hand_delete(app, names, true, false, error))
 		return false;
-	if (!gbe_app_lock(app, join->frame.change.name, GBE_WAIT_BY_HAND, error) ||
-	    !gbe_cluster_settings_remove(join, error))
+	if (!gbe_app_lock(app, frame->change.name, GBE_WAIT_BY_HAND, error) ||
+	    !gbe_cluster_settings_remove(frame, error))
 		return false;
-	join->taken_out = gbe_cluster_end(join, error);
-	return join->taken_out;
+	frame->taken_out = gbe_cluster_end(frame, error);
+	return frame->taken_out;
 }
 
 static bool
 finish_way_back(gpointer change, GError **error)
 {
-	Join *join = change;
+	GbeClusterFrame *frame = change;
 
-	if (!join->frame.intent.back)
+	if (!frame->intent.back)
 		return true;
-	join->frame.result->id = noted_id(join);
-	join->again = join->frame.change.ended = leave_again(join, error);
-	return join->again;
+	frame->result->id = noted_id(frame);
+	frame->again = frame->change.ended = leave_again(frame, error);
+	return frame->again;
 }
 
 /* After a call that was cut, the data may have become a voter's, or another process's: it stays. Without an id the
@@ -303,12 +287,12 @@ finish_way_back(gpointer change, GError **error)
 static bool
 take_out(gpointer change, GError **error)
 {
-	Join *join = change;
-	const GbeClusterSetupResult *result = join->frame.result;
+	GbeClusterFrame *frame = change;
+	const GbeClusterSetupResult *result = frame->result;
 
 	if (result->continued || result->asked)
-		return gbe_cluster_keep(join, error);
-	return result->id == 0 ? gbe_cluster_end(join, error) : leave_again(join, error);
+		return gbe_cluster_keep(frame, error);
+	return result->id == 0 ? gbe_cluster_end(frame, error) : leave_again(frame, error);
 }
 
 static const GbeStep join_steps[] = {
@@ -330,9 +314,8 @@ agrees_with(char **settings, const char *variable, const char *value)
 /* Has the same call succeeded before? This device's etcd answers, and has a vote in the cluster that the URL leads to.
  * Changes nothing. */
 static bool
-is_in(Join *join)
+is_in(GbeClusterFrame *frame)
 {
-	GbeClusterFrame *frame = &join->frame;
 	const GbeClusterSetup *options = &frame->options;
 	GbeApp *app = frame->change.app;
 	GbeClusterSetup own = *options;
@@ -385,21 +368,20 @@ gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 	if (!check_url(options->url, error))
 		return false;
 	for (;;) {
-		g_auto(Join) join = {
-		    .frame = {.change = {.app = app, .name = "cluster join", .steps = join_steps},
-			      .options = *options,
-			      .result = ret_result},
+		g_auto(GbeClusterFrame) frame = {
+		    .change = {.app = app, .name = "cluster join", .steps = join_steps},
+		    .options = *options,
+		    .result = ret_result,
 		};
 
-		if (is_in(&join))
+		if (is_in(&frame))
 			return true;
-		if (!gbe_configuration_load(app, false, error) ||
-		    !gbe_cluster_run(&join.frame, error))
-			return join.taken_out
+		if (!gbe_configuration_load(app, false, error) || !gbe_cluster_run(&frame, error))
+			return frame.taken_out
 				   ? gbe_prefix(error, "this device is not in the cluster, and "
 						       "nothing of it is left")
 				   : false;
-		if (!join.again)
+		if (!frame.again)
 			return true;
 		gbe_cluster_setup_result_clear(ret_result);
 		*ret_result = (GbeClusterSetupResult){NULL};
@@ -427,10 +409,10 @@ gbe_cluster_ids(const GbeFacts *facts, JsonObject *record, const char **ret_memb
 
 /* Notes in the intent which member this device was. *ret_cluster: of which cluster; NULL: not known. */
 static bool
-read_former(Join *join, char **ret_cluster, GError **error)
+read_former(GbeClusterFrame *frame, char **ret_cluster, GError **error)
 {
-	GbeApp *app = join->frame.change.app;
-	const GbeSessionOptions how = {.operation = join->frame.change.name,
+	GbeApp *app = frame->change.app;
+	const GbeSessionOptions how = {.operation = frame->change.name,
 				       .data = true,
 				       .inside = true,
 				       .dry_run = true};
@@ -445,8 +427,8 @@ read_former(Join *join, char **ret_cluster, GError **error)
 	if (!gbe_state_peek(app, GBE_STATE_MEMBERS, &record, &local))
 		gbe_note("%s", local->message);
 	gbe_cluster_ids(session.observed->facts, record, &member, &cluster);
-	g_free(join->frame.intent.former);
-	join->frame.intent.former = g_strdup(member);
+	g_free(frame->intent.former);
+	frame->intent.former = g_strdup(member);
 	*ret_cluster = g_strdup(cluster);
 	gbe_session_leave(&session);
 	return true;
@@ -454,28 +436,28 @@ read_former(Join *join, char **ret_cluster, GError **error)
 
 /* The member that this device was. */
 static bool
-remove_former(Join *join, bool dry_run, GError **error)
+remove_former(GbeClusterFrame *frame, bool dry_run, GError **error)
 {
-	GbeApp *app = join->frame.change.app;
-	const GbeClusterSetup *setup = &join->frame.options;
+	GbeApp *app = frame->change.app;
+	const GbeClusterSetup *setup = &frame->options;
 	const GbeMembersOptions options = {.dry_run = dry_run,
 					   .force = setup->force,
 					   .wait = setup->timeout};
 	g_auto(GbeMembersResult) removed = {0};
 	const GbeClusterMember *former = NULL, *own = NULL;
-	const GbeClusterIntent *intent = &join->frame.intent;
+	const GbeClusterIntent *intent = &frame->intent;
 	g_autofree char *id = NULL, *expected = NULL;
 
-	if (!look_at_cluster(join, error) || (dry_run && !read_former(join, &expected, error)))
+	if (!look_at_cluster(frame, error) || (dry_run && !read_former(frame, &expected, error)))
 		return false;
 	/* By its id, since its address may have changed; else by the address. */
 	if (intent->former != NULL)
-		(void)!gbe_cluster_find(join->cluster, intent->former, &former, NULL);
-	if (!find_own(join, former, &own, error) || !check_version(join, error))
+		(void)!gbe_cluster_find(frame->cluster, intent->former, &former, NULL);
+	if (!find_own(frame, former, &own, error) || !check_version(frame, error))
 		return false;
 	/* By hand, the address may lead to any cluster. */
 	if (dry_run && !setup->force && !setup->by_itself) {
-		if (expected != NULL && !gbe_cluster_check_id(app, join->cluster, expected, error))
+		if (expected != NULL && !gbe_cluster_check_id(app, frame->cluster, expected, error))
 			return gbe_prefix(error, "use another URL, or --force");
 		if (own != NULL && intent->former != NULL && own->voter.works == GBE_YES &&
 		    own != former)
@@ -485,7 +467,7 @@ remove_former(Join *join, bool dry_run, GError **error)
 					 own->name);
 	}
 	if (own == NULL)
-		return gbe_cluster_check_current(app, join->cluster, error);
+		return gbe_cluster_check_current(app, frame->cluster, error);
 	if (setup->by_itself && own->voter.works == GBE_YES)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "member %s works, and does not have to rejoin", own->name);
@@ -496,8 +478,7 @@ remove_former(Join *join, bool dry_run, GError **error)
 static bool
 look_before_rejoin(gpointer change, GError **error)
 {
-	Join *join = change;
-	GbeClusterFrame *frame = &join->frame;
+	GbeClusterFrame *frame = change;
 
 	if (!gbe_cluster_frame_begin(frame, error) ||
 	    !gbe_cluster_settings_read(frame, &frame->options, error) ||
@@ -510,7 +491,7 @@ look_before_rejoin(gpointer change, GError **error)
 		return gbe_throw(error, GBE_ERROR_BUSY,
 				 "another call has just finished this rejoin");
 	frame->intent.empties = true;
-	return remove_former(join, true, error);
+	return remove_former(frame, true, error);
 }
 
 /* The former member is removed before the data goes: a voter without its log would break its promises. */
@@ -523,11 +504,11 @@ take_former_out(gpointer change, GError **error)
 static bool
 end_denied(gpointer change, GError **error)
 {
-	Join *join = change;
+	GbeClusterFrame *frame = change;
 
-	if (!join->frame.intent.removed && gbe_cluster_is_denial(join->frame.change.why))
-		return gbe_cluster_end(join, error);
-	return gbe_cluster_keep(join, error);
+	if (!frame->intent.removed && gbe_cluster_is_denial(frame->change.why))
+		return gbe_cluster_end(frame, error);
+	return gbe_cluster_keep(frame, error);
 }
 
 /* The settings of the member that began the cluster would have an etcd without data begin it once more, so they come
@@ -535,35 +516,35 @@ end_denied(gpointer change, GError **error)
 static bool
 configure_before(gpointer change, GError **error)
 {
-	Join *join = change;
+	GbeClusterFrame *frame = change;
 
-	return join->frame.intent.aside ||
-	       (look_at_cluster(join, error) && configure_member(join, error));
+	return frame->intent.aside ||
+	       (look_at_cluster(frame, error) && configure_member(frame, error));
 }
 
 static bool
 set_data_aside(gpointer change, GError **error)
 {
-	Join *join = change;
+	GbeClusterFrame *frame = change;
 	GbeBackupRef backup = {0};
-	bool ok = gbe_cluster_stop(join, error) &&
-		  gbe_by_hand_set_aside(join->frame.change.app, join->frame.change.name, false,
-					&backup, error);
+	bool ok =
+	    gbe_cluster_stop(frame, error) &&
+	    gbe_by_hand_set_aside(frame->change.app, frame->change.name, false, &backup, error);
 
 	gbe_backup_ref_clear(&backup);
 	/* An etcd without data may join from here on. */
-	join->frame.intent.empties = false;
+	frame->intent.empties = false;
 	return ok;
 }
 
 static const GbeStep rejoin_steps[] = {
     {"cluster-looked", look_before_rejoin, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
     {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
-    {"cluster-left", take_former_out, end_denied, 0, offsetof(Join, frame.intent.removed)},
+    {"cluster-left", take_former_out, end_denied, 0, offsetof(GbeClusterFrame, intent.removed)},
     {"cluster-configured", configure_before, NULL, 0, 0},
     {"cluster-reissued", gbe_cluster_reissue, NULL, 0, 0},
     {"cluster-set-aside", set_data_aside, NULL, GBE_STEP_UNLOCKED,
-     offsetof(Join, frame.intent.aside)},
+     offsetof(GbeClusterFrame, intent.aside)},
     JOIN_STEPS,
     {NULL, NULL, NULL, 0, 0},
 };
@@ -572,14 +553,14 @@ bool
 gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupResult *ret_result,
 		   GError **error)
 {
-	g_auto(Join) join = {
-	    .frame = {.change = {.app = app, .name = "cluster rejoin", .steps = rejoin_steps},
-		      .options = *options,
-		      .result = ret_result},
+	g_auto(GbeClusterFrame) frame = {
+	    .change = {.app = app, .name = "cluster rejoin", .steps = rejoin_steps},
+	    .options = *options,
+	    .result = ret_result,
 	};
 
-	if (!check_url(options->url, error) || !gbe_cluster_run(&join.frame, error))
+	if (!check_url(options->url, error) || !gbe_cluster_run(&frame, error))
 		return false;
-	ret_result->continued = join.frame.continued;
+	ret_result->continued = frame.continued;
 	return true;
 }

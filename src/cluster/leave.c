@@ -16,37 +16,32 @@ gbe_cluster_left_clear(GbeClusterLeft *left)
 	gbe_backup_ref_clear(&left->backup);
 }
 
-typedef struct {
-	GbeClusterFrame frame;
-	GbeClusterLeft *left;
-} Leave;
-
 /* A name or a proxy may lead to another member. */
 static bool
-check_own(const Leave *leave, const GbeCluster *cluster, GError **error)
+check_own(const GbeClusterFrame *frame, const GbeCluster *cluster, GError **error)
 {
-	return gbe_cluster_frame_is_own(&leave->frame, cluster) ||
+	return gbe_cluster_frame_is_own(frame, cluster) ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
 			 "another member answers at [etcd] endpoint=%s, and not this device's own",
-			 leave->frame.change.app->config->etcd.endpoint);
+			 frame->change.app->config->etcd.endpoint);
 }
 
 /* Asks the own etcd, and notes where the others can be asked, which the own one no longer can once it is out. */
 static bool
-find_others(Leave *leave, GError **error)
+find_others(GbeClusterFrame *frame, GError **error)
 {
-	GbeApp *app = leave->frame.change.app;
+	GbeApp *app = frame->change.app;
 	g_autoptr(GbeCluster) cluster = NULL;
-	GbeClusterIntent *intent = &leave->frame.intent;
+	GbeClusterIntent *intent = &frame->intent;
 	const GbeClusterMember *member;
 
 	if (!gbe_cluster_look(app, &cluster, error))
 		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
 					 "(`greenboot-etcd member remove`), and reset here");
-	if (!check_own(leave, cluster, error))
+	if (!check_own(frame, cluster, error))
 		return false;
 	/* A device that has left gives no lock back, and the others would wait for it. */
-	if (!leave->frame.options.force) {
+	if (!frame->options.force) {
 		GbeUpdateLockSeen seen = {0};
 
 		if (!gbe_update_lock_look(app, &seen, error))
@@ -60,27 +55,27 @@ find_others(Leave *leave, GError **error)
 			    "--force` frees it all the same");
 	}
 	member = gbe_cluster_by_id(cluster, cluster->self);
-	leave->left->name = member != NULL ? g_strdup(member->name) : NULL;
+	frame->left->name = member != NULL ? g_strdup(member->name) : NULL;
 	if (cluster->members->len == 1)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "it is the only member: `greenboot-etcd cluster reset` sets its "
 				 "data aside");
-	leave->left->id = cluster->self;
+	frame->left->id = cluster->self;
 	intent->id = gbe_hex64(cluster->self);
 	intent->cluster = gbe_hex64(cluster->cluster_id);
-	intent->name = g_strdup(leave->left->name);
+	intent->name = g_strdup(frame->left->name);
 	intent->urls = gbe_cluster_urls_of_others(cluster);
 	return true;
 }
 
 static bool
-leave_cluster(Leave *leave, bool dry_run, GError **error)
+leave_cluster(GbeClusterFrame *frame, bool dry_run, GError **error)
 {
 	const GbeMembersOptions options = {.dry_run = dry_run,
-					   .force = leave->frame.options.force,
-					   .wait = leave->frame.options.timeout};
-	GbeApp *app = leave->frame.change.app;
-	const GbeClusterIntent *intent = &leave->frame.intent;
+					   .force = frame->options.force,
+					   .wait = frame->options.timeout};
+	GbeApp *app = frame->change.app;
+	const GbeClusterIntent *intent = &frame->intent;
 	const char *id = intent->id != NULL ? intent->id : "";
 	g_auto(GbeMembersResult) removed = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
@@ -98,34 +93,34 @@ leave_cluster(Leave *leave, bool dry_run, GError **error)
 /* ---- the steps of both ---- */
 
 static bool
-begin_leave(Leave *leave, GError **error)
+begin_leave(GbeClusterFrame *frame, GError **error)
 {
-	GbeClusterIntent *intent = &leave->frame.intent;
+	GbeClusterIntent *intent = &frame->intent;
 
-	if (!gbe_cluster_frame_begin(&leave->frame, error))
+	if (!gbe_cluster_frame_begin(frame, error))
 		return false;
 	intent->empties = true;
-	leave->left->continued = leave->frame.continued;
-	leave->left->name = g_strdup(intent->name);
-	leave->left->id = intent->id != NULL ? g_ascii_strtoull(intent->id, NULL, 16) : 0;
+	frame->left->continued = frame->continued;
+	frame->left->name = g_strdup(intent->name);
+	frame->left->id = intent->id != NULL ? g_ascii_strtoull(intent->id, NULL, 16) : 0;
 	return true;
 }
 
 static bool
 set_data_aside(gpointer change, GError **error)
 {
-	Leave *leave = change;
+	GbeClusterFrame *frame = change;
 
-	return gbe_cluster_stop(leave, error) &&
-	       gbe_by_hand_set_aside(leave->frame.change.app, leave->frame.change.name, false,
-				     &leave->left->backup, error);
+	return gbe_cluster_stop(frame, error) &&
+	       gbe_by_hand_set_aside(frame->change.app, frame->change.name, false,
+				     &frame->left->backup, error);
 }
 
 /* This device gives no lock back once its data is gone, and the others would wait for it. */
 static bool
 release_locks(gpointer change, GError **error)
 {
-	GbeApp *app = ((Leave *)change)->frame.change.app;
+	GbeApp *app = ((GbeClusterFrame *)change)->change.app;
 	g_autofree char *endpoint = g_strdup(app->config->etcd.endpoint);
 	g_autoptr(JsonObject) record = NULL;
 	g_autoptr(GbeCluster) cluster = NULL;
@@ -155,7 +150,7 @@ static bool
 forget_cluster(gpointer change, GError **error)
 {
 	static const char *const learnt[] = {"urls", "member", "cluster", "log"};
-	GbeApp *app = ((Leave *)change)->frame.change.app;
+	GbeApp *app = ((GbeClusterFrame *)change)->change.app;
 	g_autoptr(JsonObject) record = NULL;
 
 	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
@@ -170,11 +165,11 @@ forget_cluster(gpointer change, GError **error)
 static bool
 look_before_leave(gpointer change, GError **error)
 {
-	Leave *leave = change;
+	GbeClusterFrame *frame = change;
 
-	return begin_leave(leave, error) &&
-	       (leave->frame.continued ||
-		(find_others(leave, error) && leave_cluster(leave, true, error)));
+	return begin_leave(frame, error) &&
+	       (frame->continued ||
+		(find_others(frame, error) && leave_cluster(frame, true, error)));
 }
 
 static bool
@@ -186,17 +181,17 @@ release_and_leave(gpointer change, GError **error)
 static bool
 end_denied(gpointer change, GError **error)
 {
-	Leave *leave = change;
+	GbeClusterFrame *frame = change;
 
-	leave->frame.kept = leave->frame.intent.left;
-	return leave->frame.kept || !gbe_cluster_is_denial(leave->frame.change.why) ||
-	       gbe_cluster_end(leave, error);
+	frame->kept = frame->intent.left;
+	return frame->kept || !gbe_cluster_is_denial(frame->change.why) ||
+	       gbe_cluster_end(frame, error);
 }
 
 static const GbeStep leave_steps[] = {
     {"cluster-looked", look_before_leave, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
     {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
-    {"cluster-left", release_and_leave, end_denied, 0, offsetof(Leave, frame.intent.left)},
+    {"cluster-left", release_and_leave, end_denied, 0, offsetof(GbeClusterFrame, intent.left)},
     {"cluster-unconfigured", gbe_cluster_settings_remove, NULL, 0, 0},
     {"cluster-set-aside", set_data_aside, NULL, GBE_STEP_UNLOCKED, 0},
     {"cluster-forgotten", forget_cluster, NULL, 0, 0},
@@ -208,26 +203,26 @@ bool
 gbe_cluster_leave(GbeApp *app, const GbeClusterSetup *options, GbeClusterLeft *ret_left,
 		  GError **error)
 {
-	Leave leave = {
-	    .frame = {.change = {.app = app, .name = "cluster leave", .steps = leave_steps},
-		      .options = *options},
+	g_auto(GbeClusterFrame) frame = {
+	    .change = {.app = app, .name = "cluster leave", .steps = leave_steps},
+	    .options = *options,
 	    .left = ret_left};
 
-	return gbe_cluster_run(&leave.frame, error);
+	return gbe_cluster_run(&frame, error);
 }
 
 /* ---- reset ---- */
 
 static bool
-check_forgettable(const Leave *leave, GError **error)
+check_forgettable(const GbeClusterFrame *frame, GError **error)
 {
-	GbeApp *app = leave->frame.change.app;
+	GbeApp *app = frame->change.app;
 	g_autoptr(GbeCluster) cluster = NULL;
 	bool alone = false;
 
 	if (!gbe_cluster_look(app, &cluster, NULL)) {
 		/* etcd does not answer. */
-		if (!gbe_by_hand_is_alone(app, leave->frame.change.name, &alone, error))
+		if (!gbe_by_hand_is_alone(app, frame->change.name, &alone, error))
 			return false;
 		return alone ||
 		       gbe_throw(error, GBE_ERROR_REFUSED,
@@ -236,7 +231,7 @@ check_forgettable(const Leave *leave, GError **error)
 				 "or, where another member has removed it or cannot be asked, "
 				 "--force");
 	}
-	if (!check_own(leave, cluster, error))
+	if (!check_own(frame, cluster, error))
 		return false;
 	return cluster->members->len == 1 ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
@@ -248,19 +243,19 @@ check_forgettable(const Leave *leave, GError **error)
 static bool
 look_before_reset(gpointer change, GError **error)
 {
-	Leave *leave = change;
+	GbeClusterFrame *frame = change;
 
-	return begin_leave(leave, error) && (leave->frame.options.force || leave->frame.continued ||
-					     check_forgettable(leave, error));
+	return begin_leave(frame, error) &&
+	       (frame->options.force || frame->continued || check_forgettable(frame, error));
 }
 
 static bool
 set_settings_aside(gpointer change, GError **error)
 {
-	Leave *leave = change;
+	GbeClusterFrame *frame = change;
 
-	return gbe_by_hand_set_settings_aside(leave->frame.change.app, leave->frame.change.name,
-					      leave->left->backup.sequence, error);
+	return gbe_by_hand_set_settings_aside(frame->change.app, frame->change.name,
+					      frame->left->backup.sequence, error);
 }
 
 static const GbeStep reset_steps[] = {
@@ -278,11 +273,11 @@ bool
 gbe_cluster_reset(GbeApp *app, const GbeClusterSetup *options, GbeClusterLeft *ret_left,
 		  GError **error)
 {
-	Leave leave = {
-	    .frame = {.change = {.app = app, .name = "cluster reset", .steps = reset_steps},
-		      .options = *options,
-		      .takes_over = options->force},
+	g_auto(GbeClusterFrame) frame = {
+	    .change = {.app = app, .name = "cluster reset", .steps = reset_steps},
+	    .options = *options,
+	    .takes_over = options->force,
 	    .left = ret_left};
 
-	return gbe_cluster_run(&leave.frame, error);
+	return gbe_cluster_run(&frame, error);
 }

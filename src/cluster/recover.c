@@ -24,13 +24,6 @@ gbe_cluster_recovered_clear(GbeClusterRecovered *recovered)
 	g_clear_pointer(&recovered->places, g_ptr_array_unref);
 }
 
-typedef struct {
-	GbeClusterFrame frame;
-	GbeClusterRecovered *recovered;
-	const GbeClusterPlace *best;
-	bool taken; /* the intent names a backup of the chosen data */
-} Recover;
-
 /* ---- judging ---- */
 
 /* Asks the own etcd, or the others where they were noted. */
@@ -61,7 +54,8 @@ check_lost(GbeApp *app, GError **error)
 }
 
 static bool
-add_place(Recover *recover, const char *path, const GbeVerification *verification, GError **error)
+add_place(GbeClusterFrame *frame, const char *path, const GbeVerification *verification,
+	  GError **error)
 {
 	const GbeFinding *first = gbe_findings_first(&verification->findings);
 	GbeSeverity worst = gbe_findings_worst(&verification->findings);
@@ -87,14 +81,14 @@ add_place(Recover *recover, const char *path, const GbeVerification *verificatio
 		place->voter_ids = g_array_ref(directory->conf.voters);
 		place->voters = place->voter_ids->len;
 	}
-	g_ptr_array_add(recover->recovered->places, place);
+	g_ptr_array_add(frame->recovered->places, place);
 	return true;
 }
 
 static bool
-choose_best(Recover *recover, GError **error)
+choose_best(GbeClusterFrame *frame, GError **error)
 {
-	const GPtrArray *places = recover->recovered->places;
+	const GPtrArray *places = frame->recovered->places;
 	GbeClusterPlace *best = places->pdata[0];
 	const GArray *voters;
 	guint looked_at = 0;
@@ -118,7 +112,7 @@ choose_best(Recover *recover, GError **error)
 			best = places->pdata[i];
 	}
 	best->chosen = true;
-	recover->best = best;
+	frame->best = best;
 	voters = best->voter_ids;
 	/* A learner has agreed to nothing, so that its data says nothing of what a quorum has. */
 	for (guint i = 0; i < places->len; i++)
@@ -127,7 +121,7 @@ choose_best(Recover *recover, GError **error)
 					     ((const GbeClusterPlace *)places->pdata[i])->member
 					 ? 1
 					 : 0;
-	if (recover->frame.options.force || (best->voters > 0 && best->voters == looked_at))
+	if (frame->options.force || (best->voters > 0 && best->voters == looked_at))
 		return true;
 	return gbe_throw(
 	    error, GBE_ERROR_REFUSED,
@@ -139,11 +133,11 @@ choose_best(Recover *recover, GError **error)
 }
 
 static bool
-judge_places(Recover *recover, GError **error)
+judge_places(GbeClusterFrame *frame, GError **error)
 {
 	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
-	char *const *data = recover->frame.options.data;
-	GbeApp *app = recover->frame.change.app;
+	char *const *data = frame->options.data;
+	GbeApp *app = frame->change.app;
 	g_autoptr(GbeVerification) verified = NULL;
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autoptr(GbeData) own = NULL;
@@ -157,17 +151,17 @@ judge_places(Recover *recover, GError **error)
 				 "member's there first, or call this on that member's device",
 				 own->path);
 	if (!gbe_verify_data(app, own, &full, &verified, error) ||
-	    !add_place(recover, own->path, verified, error))
+	    !add_place(frame, own->path, verified, error))
 		return false;
 	for (guint i = 0; data != NULL && data[i] != NULL; i++) {
 		g_autofree char *absolute = g_canonicalize_filename(data[i], NULL);
 		g_autoptr(GbeVerification) verification = NULL;
 
 		if (!gbe_verify_path(app, absolute, &full, &verification, error) ||
-		    !add_place(recover, absolute, verification, error))
+		    !add_place(frame, absolute, verification, error))
 			return false;
 	}
-	return choose_best(recover, error);
+	return choose_best(frame, error);
 }
 
 /* ---- the new cluster ---- */
@@ -175,8 +169,7 @@ judge_places(Recover *recover, GError **error)
 static bool
 look_before_recover(gpointer change, GError **error)
 {
-	Recover *recover = change;
-	GbeClusterFrame *frame = &recover->frame;
+	GbeClusterFrame *frame = change;
 
 	/* The member stays what it is where the options say nothing. */
 	if (!gbe_cluster_frame_begin(frame, error) ||
@@ -185,30 +178,30 @@ look_before_recover(gpointer change, GError **error)
 		return false;
 	frame->result->continued = frame->continued;
 	frame->seed.backup = frame->intent.backup;
-	recover->taken = frame->intent.backup != NULL;
-	return recover->taken || judge_places(recover, error);
+	frame->taken = frame->intent.backup != NULL;
+	return frame->taken || judge_places(frame, error);
 }
 
 /* A copy of the chosen data, among the backups, which the intent names. */
 static bool
 take_chosen(gpointer change, GError **error)
 {
-	Recover *recover = change;
-	GbeApp *app = recover->frame.change.app;
+	GbeClusterFrame *frame = change;
+	GbeApp *app = frame->change.app;
 	g_autofree char *name = g_strdup_printf("recover-%08x", g_random_int());
-	const GbeByHandBackup backup = {.name = name, .description = recover->frame.change.name};
-	const GbeImport import = {.path = recover->best->path,
+	const GbeByHandBackup backup = {.name = name, .description = frame->change.name};
+	const GbeImport import = {.path = frame->best->path,
 				  .name = name,
-				  .timeout = recover->frame.options.timeout};
+				  .timeout = frame->options.timeout};
 	g_auto(GbeByHandResult) taken = {0};
 	g_auto(GbeImported) imported = {0};
 
-	if (recover->best == recover->recovered->places->pdata[0]
+	if (frame->best == frame->recovered->places->pdata[0]
 		? !gbe_by_hand_backup(app, &backup, &taken, error)
 		: !gbe_import(app, &import, &imported, error))
 		return false;
-	recover->frame.intent.backup = g_steal_pointer(&name);
-	recover->frame.seed.backup = recover->frame.intent.backup;
+	frame->intent.backup = g_steal_pointer(&name);
+	frame->seed.backup = frame->intent.backup;
 	return true;
 }
 
@@ -216,7 +209,8 @@ static const GbeStep steps[] = {
     {"cluster-looked", look_before_recover, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
     {"cluster-certified", gbe_cluster_certify, NULL, GBE_STEP_UNLOCKED, 0},
     {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
-    {"cluster-chosen", take_chosen, gbe_cluster_keep, GBE_STEP_UNLOCKED, offsetof(Recover, taken)},
+    {"cluster-chosen", take_chosen, gbe_cluster_keep, GBE_STEP_UNLOCKED,
+     offsetof(GbeClusterFrame, taken)},
     {"cluster-seeded", gbe_cluster_make_seed, NULL, 0, 0},
     {"cluster-seed-restored", gbe_cluster_restore_seed, NULL, GBE_STEP_UNLOCKED, 0},
     {"cluster-configured", gbe_cluster_configure_alone, NULL, 0, 0},
@@ -231,14 +225,14 @@ bool
 gbe_cluster_recover(GbeApp *app, const GbeClusterSetup *options, GbeClusterRecovered *ret_recovered,
 		    GError **error)
 {
-	Recover recover = {
-	    .frame = {.change = {.app = app, .name = "cluster recover", .steps = steps},
-		      .options = *options,
-		      .result = &ret_recovered->setup,
-		      .seed.whole_log = true},
+	g_auto(GbeClusterFrame) frame = {
+	    .change = {.app = app, .name = "cluster recover", .steps = steps},
+	    .options = *options,
+	    .result = &ret_recovered->setup,
+	    .seed.whole_log = true,
 	    .recovered = ret_recovered,
 	};
 
 	ret_recovered->places = g_ptr_array_new_with_free_func(place_free);
-	return gbe_cluster_run(&recover.frame, error);
+	return gbe_cluster_run(&frame, error);
 }

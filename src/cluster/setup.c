@@ -364,7 +364,7 @@ gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 {
 	/* A path has a slash; a backup's name has none. */
 	bool is_path = options->from != NULL && strchr(options->from, '/') != NULL;
-	GbeClusterFrame frame = {
+	g_auto(GbeClusterFrame) frame = {
 	    .change = {.app = app, .name = "cluster init", .steps = init_steps},
 	    .seed = {.backup = is_path ? NULL : options->from,
 		     .snapshot = is_path ? options->from : NULL},
