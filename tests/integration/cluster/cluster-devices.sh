@@ -117,11 +117,11 @@ begins_not() {
 	greenboot-etcd status | grep "call that again" || wrong "status does not say why"
 	! greenboot-etcd explain | grep "mask --runtime" || wrong "a mask is no way out of it"
 }
-# steps VERB...: POINTS has the steps of `cluster VERB` that an intent covers, as the program lists them.
+# steps VERB...: STEPS has the steps of `cluster VERB` that an intent covers, as the program lists them.
 steps() {
-	POINTS=$(GREENBOOT_ETCD_FAULT=steps $FAULTS cluster "$@" | sed -n '/^cluster-intended$/,/^cluster-ended$/{/^cluster-ended$/!p}')
-	[[ $POINTS == cluster-intended* ]] || wrong "the program does not list its steps"
-	POINTS=$(sort -u <<<"$POINTS")
+	STEPS=$(GREENBOOT_ETCD_FAULT=steps $FAULTS cluster "$@" | sed -n '/^cluster-intended$/,/^cluster-ended$/{/^cluster-ended$/!p}')
+	[[ $STEPS == cluster-intended* ]] || wrong "the program does not list its steps"
+	STEPS=$(sort -u <<<"$STEPS")
 }
 # ask_at [URL]: where greenboot-etcd asks; without: as it finds out.
 ask_at() {
@@ -182,7 +182,7 @@ begins() {
 begins_cut() {
 	on_device_run <<-'EOF2'
 		steps init
-		for point in pki-filled $POINTS; do
+		for point in pki-filled $STEPS; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster init "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster || $point == pki-filled ]] || wrong "no intent at $point"
 			[[ $point == pki-filled ]] || gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
@@ -293,7 +293,7 @@ joins_cut() {
 	on_device_run <<-'EOF2'
 		north
 		steps join https://127.0.0.1:12379
-		for point in $POINTS pki-written pki-exchanged; do
+		for point in $STEPS pki-written pki-exchanged; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
 			# As /run is after a power cut.
@@ -387,7 +387,7 @@ leaves_cut() {
 		north
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
 		steps leave
-		for point in $POINTS restore-intended restore-exchanged; do
+		for point in $STEPS restore-intended restore-exchanged; do
 			comes ctl put "$point" v
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster leave || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
@@ -445,7 +445,7 @@ resets() {
 		gives 0 greenboot-etcd undo
 		back once
 		steps reset
-		for point in $POINTS restore-exchanged cluster-settings-moved; do
+		for point in $STEPS restore-exchanged cluster-settings-moved; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster reset || true
 			begins_not "$point"
 			gives 0 greenboot-etcd cluster reset
@@ -728,7 +728,7 @@ recovers() {
 			gives 2 greenboot-etcd cluster recover --data=/run/alien --force
 			gives 2 greenboot-etcd cluster recover --data=/run/north/data --data=/run/north/data
 			steps recover
-			for point in $POINTS restore-exchanged; do
+			for point in $STEPS restore-exchanged; do
 				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster recover --data=/run/north/data || true
 				gives 0 greenboot-etcd --json cluster recover --data=/run/north/data >/var/out.json
 				comes greenboot-etcd cluster status
@@ -811,7 +811,7 @@ rejoins() {
 			systemctl start etcd
 			west
 			steps rejoin https://127.0.0.1:12379
-			for point in none $POINTS; do
+			for point in none $STEPS; do
 				systemctl stop etcd
 				truncate -s 4096 /var/lib/etcd/default/member/snap/db
 				comes greenboot-etcd --config=/etc/north.conf cluster rejoin https://127.0.0.1:12379 -n
