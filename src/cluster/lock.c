@@ -14,8 +14,6 @@
 #include "sys/deployment/booted.h"
 #include "sys/systemd/events.h"
 
-#define LOCK_WAIT_MS 10000
-
 typedef struct {
 	GbeApp *app;
 	GbeUpdateLockResult *result; /* NULL: nothing is said */
@@ -442,7 +440,7 @@ gbe_update_lock_tend(GbeApp *app, GbeUpdateLockResult *ret_result, GError **erro
 	/* Before the program's lock: members that do not answer take their time. */
 	if (l.staged != NULL)
 		look_at_members(&l);
-	if (!gbe_app_lock(app, "cluster lock", LOCK_WAIT_MS, error) || !read_record(&l, error) ||
+	if (!gbe_app_lock(app, "cluster lock", GBE_WAIT_UNIT, error) || !read_record(&l, error) ||
 	    !gbe_verdict_look(app, &l.deployments->booted, &facts, error))
 		return false;
 	read_key(&l);
@@ -463,7 +461,7 @@ gbe_update_lock_tend(GbeApp *app, GbeUpdateLockResult *ret_result, GError **erro
 static bool
 begin_by_hand(Locking *l, bool dry_run, GError **error)
 {
-	if (!dry_run && !gbe_app_lock(l->app, "cluster lock", LOCK_WAIT_MS, error))
+	if (!dry_run && !gbe_app_lock(l->app, "cluster lock", GBE_WAIT_UNIT, error))
 		return false;
 	if (!read_record(l, error))
 		return false;

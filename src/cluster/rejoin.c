@@ -13,7 +13,6 @@
 #include "sys/systemd/events.h"
 
 #define OPERATION "cluster rejoin"
-#define LOCK_WAIT_MS 10000
 
 void
 gbe_rejoined_clear(GbeRejoined *rejoined)
@@ -61,7 +60,7 @@ note_text(Rejoin *r, const char *key, const char *value, GError **error)
 	if (g_strcmp0(gbe_json_string(r->record, key, NULL), value) == 0)
 		return true;
 	gbe_json_set_string(r->record, key, value);
-	ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+	ok = gbe_app_lock(r->app, OPERATION, GBE_WAIT_UNIT, error) &&
 	     gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error);
 	gbe_app_unlock(r->app);
 	return ok;
@@ -162,13 +161,13 @@ learn_cluster(Rejoin *r, const GbeCluster *cluster, GError **error)
 		return false;
 	describe_cluster(r->app, cluster, r->record, &changed);
 	if (changed)
-		ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+		ok = gbe_app_lock(r->app, OPERATION, GBE_WAIT_UNIT, error) &&
 		     gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error);
 	/* Without its data, an etcd that has others must not begin the cluster again, and one that is alone may. A verb that
 	 * has begun meanwhile writes the settings itself. */
 	r->frame.result = &own;
 	if (ok && gbe_cluster_env_joins(r->frame.settings) == alone)
-		ok = gbe_app_lock(r->app, OPERATION, LOCK_WAIT_MS, error) &&
+		ok = gbe_app_lock(r->app, OPERATION, GBE_WAIT_UNIT, error) &&
 		     gbe_state_peek(r->app, GBE_STATE_CLUSTER, &intent, error) &&
 		     (intent != NULL ||
 		      gbe_is_in_root(r->app->root_fd, GBE_CLUSTER_ENV) != GBE_YES ||

@@ -27,7 +27,6 @@
 /* The time for a writer to finish its file: a unit that watches the directory is faster than a shell that writes. */
 #define SETTLE_SECONDS 2
 #define BUSY_SECONDS 5
-#define LOCK_WAIT_MS 2000
 /* In a bucket, each costs the server a question. */
 #define REQUESTS_MAX 1000
 
@@ -309,7 +308,7 @@ prepare_restore(const Requests *requests, GbeStoredRequest *request, GError **er
 	(void)unlinkat(requests->app->state_fd, TEMPORARY, 0);
 	(void)unlinkat(requests->app->state_fd, TEMPORARY GBE_SIDECAR_SUFFIX, 0);
 	/* Before gigabytes are fetched: can the lock be had? */
-	if (!gbe_app_lock(requests->app, "store requests", LOCK_WAIT_MS, error))
+	if (!gbe_app_lock(requests->app, "store requests", GBE_WAIT_BY_HAND, error))
 		return false;
 	gbe_app_unlock(requests->app);
 	if (!gbe_store_pull(requests->app, &pull, &snapshot, &verification, error))

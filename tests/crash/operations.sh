@@ -12,9 +12,23 @@
 # FINAL   roles, with commas: what the next start may make of it
 # KEEPS   roles that no cut may lose: in the data directory or in a backup when all is done
 # COMMAND is started on the device. ended_NAME, where there is one: what was promised when it had ended.
+#
+# "# steps: NAME" says that kills go through the steps of the operation NAME (app/device/change.h); lint wants such a
+# line for each. The steps of a command are those that it prints itself (kills.sh).
+#
+# steps: backup
+# steps: restore
+# steps: undo
+# steps: delete
+# steps: prune
+# steps: pin
+# steps: unpin (the steps of pin)
+# steps: mark
 
 declare -ga OPERATIONS=()
 declare -gA OP_SCENE=() OP_NEXT=() OP_MAY=() OP_FINAL=() OP_KEEPS=() OP_COMMAND=()
+# "OPERATION STEP" -> why its kills do not pass this step.
+declare -gA NOT_PASSED=()
 
 operation() {
 	local name=$1
@@ -46,6 +60,8 @@ operation request    two       A later later green,later         green later  --
 operation cancel     requested A later later green,later         green later  -- gbe -q restore --cancel
 operation carry-out  requested A later green green               green later  -- prerun A
 operation delete     two       A later later later               green        -- gbe -q delete m1
+operation pin        two       A later later later               green        -- gbe -q pin m1
+operation mark       two       A later later later               green        -- gbe -q mark bad m1
 operation prune      many      A last last last                  last         -- gbe -q prune
 operation green      b-judged  B b     b     b,green             green b      -- hook green
 operation red        b-judged  B b     b     b,green             green b      -- hook red

@@ -326,13 +326,14 @@ failed() { # KIND
 fill_up() { dd if=/dev/zero of="$ROOT/var/rest" bs=64k 2>/dev/null || true; }
 
 # Killed, with the power gone, at each of its own steps: what is there is a backup, or nothing.
+# steps: import
 killed() {
 	local point
 
 	scheduled ext4 green
 	# etcdctl was put there just now.
 	sync -f "$ROOT"
-	for point in periodic-saved import-unpacked partial-described partial-synced partial-renamed; do
+	for point in periodic-saved import-begun import-unpacked import-received import-published partial-described partial-synced partial-renamed; do
 		put cut "$point"
 		GREENBOOT_ETCD_FAULT="$point=kill" BUILD=$BUILD_FAULTS hook backup --patience=0 || true
 		powercut

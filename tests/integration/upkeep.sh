@@ -339,12 +339,15 @@ data_refused() {
 
 # Killed at each step, and with the power gone at each: what is there is the old database or the new one, and whose
 # data it is goes on being known.
+# steps: defrag
 data_killed() { # KIND
 	local point
 
-	for point in cleared "done"; do
-		stopped "$1"
-		GREENBOOT_ETCD_FAULT="defrag-data-$point=kill" "$BUILD_FAULTS/greenboot-etcd" \
+	stopped "$1"
+	for point in defrag-data-cleared defrag-data-done $(GREENBOOT_ETCD_FAULT=steps \
+		"$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" defrag --data --no-backup); do
+		[[ $ROOT ]] || stopped "$1"
+		GREENBOOT_ETCD_FAULT="$point=kill" "$BUILD_FAULTS/greenboot-etcd" \
 			--root="$ROOT" defrag --data --no-backup || true
 		disk_cut
 		as_before
@@ -410,8 +413,9 @@ backup_killed() { # KIND
 	stopped "$1"
 	assert_exit 0 gbe backup large
 	was=$(tree_digest "$STORE/large")
-	for point in described synced renamed; do
-		GREENBOOT_ETCD_FAULT="partial-$point=kill" "$BUILD_FAULTS/greenboot-etcd" \
+	for point in partial-described partial-synced partial-renamed $(GREENBOOT_ETCD_FAULT=steps \
+		"$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" defrag large); do
+		GREENBOOT_ETCD_FAULT="$point=kill" "$BUILD_FAULTS/greenboot-etcd" \
 			--root="$ROOT" defrag large "at-$point" || true
 		disk_cut
 		assert_exit 0 gbe list --names
@@ -564,6 +568,7 @@ alarm_corrupt() {
 }
 
 # etcd goes away between two steps: what was done is said, and the next call goes on from there.
+# steps: alarm clear (the program keeps nothing of its own: etcd is killed, and not the program)
 alarm_half_way() {
 	local pid
 

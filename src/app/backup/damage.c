@@ -6,8 +6,6 @@
 #include "fs/open.h"
 #include "sys/systemd/events.h"
 
-#define LOCK_WAIT_MS 30000
-
 bool
 gbe_damage_read_again(GbeApp *app, GbeObserved *observed, const GbeManifest *was,
 		      GbeManifest **ret_now, GError **error)
@@ -106,7 +104,7 @@ gbe_damage_record(GbeApp *app, GbeObserved *observed, const char *name, const ch
 	if (was == NULL || was->grade == GBE_GRADE_BAD)
 		return true;
 	set_bad(was, why);
-	if (!gbe_app_lock(app, operation, LOCK_WAIT_MS, error))
+	if (!gbe_app_lock(app, operation, GBE_WAIT_RESULT, error))
 		return false;
 	fields.deployment = was->deployment.id;
 	fields.run = was->run;
@@ -126,7 +124,7 @@ gbe_damage_unreadable(GbeApp *app, GbeObserved *observed, const char *name, cons
 
 	if (last == NULL || !g_str_equal(last->name, name))
 		return true;
-	if (!gbe_app_lock(app, operation, LOCK_WAIT_MS, error))
+	if (!gbe_app_lock(app, operation, GBE_WAIT_RESULT, error))
 		return false;
 	tell_person(app, observed, name, "cannot be read", why, operation);
 	gbe_app_unlock(app);

@@ -21,9 +21,6 @@
 #include "sys/systemd/events.h"
 #include "sys/systemd/units.h"
 
-#define LOCK_WAIT_MS 10000
-/* A killed worker's lock is free at once, or not at all. */
-#define CARRY_WAIT_MS 2000
 /* Two thirds of the total time: the backup needs the rest. */
 #define CLOSED_WAIT_SECONDS (10 * 60)
 
@@ -210,7 +207,7 @@ gbe_finalize_run(GbeApp *app)
 	if (gbe_config_is_off(app->config))
 		return 0;
 	hold_update(app, deployments);
-	if (!gbe_app_lock(app, "finalize", LOCK_WAIT_MS, &error)) {
+	if (!gbe_app_lock(app, "finalize", GBE_WAIT_UNIT, &error)) {
 		/* Nothing may be written without the lock, not even a carried failure. */
 		say_finalize_failed(error->message);
 		return 1;
@@ -228,7 +225,7 @@ gbe_finalize_carry(GbeApp *app, gpointer happened)
 	g_autofree char *reason = g_strdup_printf("the worker %s", (const char *)happened);
 	g_autoptr(GError) error = NULL;
 
-	if (!gbe_app_lock(app, "finalize", CARRY_WAIT_MS, &error)) {
+	if (!gbe_app_lock(app, "finalize", GBE_WAIT_IF_FREE, &error)) {
 		say_finalize_failed(error->message);
 		return 1;
 	}

@@ -12,7 +12,6 @@
 #include "sys/deployment/greenboot.h"
 #include "sys/systemd/events.h"
 
-#define LOCK_WAIT_MS 5000
 /* The pause between two questions: the first and the longest. */
 #define PAUSE_MIN_USEC (G_USEC_PER_SEC / 5)
 #define PAUSE_MAX_USEC (2 * G_USEC_PER_SEC)
@@ -123,7 +122,7 @@ record_in_ledger(Gate *gate, bool ended)
 	g_autoptr(GError) error = NULL;
 	bool ok;
 
-	if (!gbe_app_lock(gate->app, "health", LOCK_WAIT_MS, &busy))
+	if (!gbe_app_lock(gate->app, "health", GBE_WAIT_GATE, &busy))
 		gbe_note("not recorded: %s", busy->message);
 	ok = (gate->app->lock == NULL || gbe_verdict_note_use(gate->app, &error)) &&
 	     gbe_verdict_look(gate->app, &gate->booted, &facts, &error);

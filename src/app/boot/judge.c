@@ -18,9 +18,6 @@
 #include "core/decide/situation.h"
 #include "sys/systemd/events.h"
 
-/* Without its verdict, a run that was green may be taken back: what has the lock may have much to copy. */
-#define JUDGE_LOCK_WAIT_MS 60000
-#define USED_LOCK_WAIT_MS 10000
 #define ASK_SECONDS 10
 
 /* greenboot 0.15 shows these lines of green.d in its status. */
@@ -129,7 +126,7 @@ run_judge(Judge judge, const char *operation)
 
 		if (judge.verdict == GBE_VERDICT_GREEN && greenboot->flavour == GBE_GREENBOOT_SHELL)
 			gbe_events_set_prefix(PREFIX_SHOWN);
-		ok = gbe_app_lock(app, operation, JUDGE_LOCK_WAIT_MS, &error) &&
+		ok = gbe_app_lock(app, operation, GBE_WAIT_VERDICT, &error) &&
 		     judge_run(&judge, &error);
 		gbe_app_unlock(app);
 	}
@@ -189,7 +186,7 @@ gbe_used_run(GbeApp *app)
 	bool ok = true;
 
 	if (gbe_verdict_configure(app, &booted)) {
-		ok = gbe_app_lock(app, "used", USED_LOCK_WAIT_MS, &error) &&
+		ok = gbe_app_lock(app, "used", GBE_WAIT_UNIT, &error) &&
 		     note_used(app, &booted, &error);
 		gbe_app_unlock(app);
 	}

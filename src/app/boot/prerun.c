@@ -24,7 +24,6 @@
 #define WAIT_USEC (30 * G_USEC_PER_SEC)
 #define PAUSE_USEC (200 * 1000)
 #define PAUSE_MOST (2 * G_USEC_PER_SEC)
-#define LOCK_WAIT_MS 30000
 #define IDLE_SECONDS 60
 
 /* The worker cannot answer: the supervisor asks who owns the data. */
@@ -345,7 +344,7 @@ begin_prerun(Prerun *p, GbeApp *app, int *ret_status)
 		gbe_note("off: [etcd] service is empty");
 		return false;
 	}
-	if (gbe_app_lock(app, "prerun", LOCK_WAIT_MS, &error))
+	if (gbe_app_lock(app, "prerun", GBE_WAIT_PRERUN, &error))
 		return true;
 	fields.reason = error->message;
 	gbe_event_start_failed(&fields);

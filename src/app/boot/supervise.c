@@ -456,7 +456,7 @@ record_in_ledger(GbeApp *app)
 	if (done == NULL)
 		return;
 	held = gbe_json_bool(done, "held", false);
-	if (!gbe_app_lock(app, "prerun", 0, &error)) {
+	if (!gbe_app_lock(app, "prerun", GBE_WAIT_NOT, &error)) {
 		gbe_note("%s", error->message);
 		if (!held)
 			remove_nonce(app);

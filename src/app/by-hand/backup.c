@@ -14,6 +14,13 @@
 
 #define DESCRIPTION_MAX 1024
 
+typedef struct {
+	GbeSession session;
+	const GbeByHandBackup *options;
+	GbeManifest *manifest;
+	GbeByHandResult result;
+} Backup;
+
 static bool
 check_options(const GbeByHandBackup *options, GError **error)
 {
@@ -28,10 +35,13 @@ check_options(const GbeByHandBackup *options, GError **error)
 	return options->name == NULL || gbe_backup_name_check_manual(options->name, error);
 }
 
+/* Refusals come before the service is stopped. */
 static bool
-check_facts(const GbeSession *session, const GbeByHandBackup *options, GError **error)
+check_facts(gpointer change, GError **error)
 {
-	const GbeObserved *observed = session->observed;
+	const Backup *backup = change;
+	const GbeByHandBackup *options = backup->options;
+	const GbeObserved *observed = backup->session.observed;
 	const GbeFacts *facts = observed->facts;
 
 	if (facts->linked)
@@ -65,56 +75,25 @@ check_facts(const GbeSession *session, const GbeByHandBackup *options, GError **
 	return true;
 }
 
-static void
-record_backup(GbeSession *session, const GbeByHandBackup *options, const GbeManifest *manifest,
-	      GbeByHandResult *result)
-{
-	const char *reason =
-	    options->description != NULL ? options->description : "asked for by hand";
-	const GbeEventFields fields = {.rule = options->periodic ? "periodic" : "by-hand",
-				       .action = "backup",
-				       .backup = manifest->name,
-				       .deployment = manifest->deployment.id,
-				       .run = manifest->run,
-				       .duration_usec = result->timing.total_usec};
-	g_autoptr(GError) error = NULL;
-	g_autofree char *bytes = NULL;
-	gbe_autofd int entry_fd = -1;
-	gsize size = 0;
-
-	/* Periodic backups have a record of their own (core/record/periodic.h): the last operation that a person must
-	 * know of must not be hidden by them. */
-	if (!options->periodic)
-		gbe_session_record(session, "done", reason, manifest->name);
-	gbe_session_did(session, "backup %s is made", manifest->name);
-	gbe_state_note_entry(session->app, GBE_LEDGER_BACKUP, manifest,
-			     options->periodic ? "periodic" : "by hand");
-	/* One number that covers everything about the backup; if it cannot be read, the backup is kept unchanged. */
-	if (gbe_open_dir_at(session->observed->store->fd, manifest->name, &entry_fd, &error) &&
-	    gbe_read_file_at(entry_fd, GBE_MANIFEST_NAME, GBE_JSON_MAX_SIZE, &bytes, &size, &error))
-		result->sha256 =
-		    g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
-	else
-		gbe_note("the manifest of %s: %s", manifest->name, error->message);
-	gbe_event_backed_up(&fields);
-}
-
 static bool
-take_backup(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult *result,
-	    GError **error)
+take_backup(gpointer change, GError **error)
 {
+	Backup *backup = change;
+	const GbeByHandBackup *options = backup->options;
+	GbeSession *session = &backup->session;
 	GbeObserved *observed = session->observed;
 	bool live = observed->facts->data_open == GBE_YES;
 	GbeBackupOptions how = {.live = live, .cow_only = live, .digests = options->digest};
-	g_autoptr(GbeManifest) manifest = NULL;
+	GbeByHandResult *result = &backup->result;
 	g_autoptr(GbeLock) maintenance = NULL;
+	GbeManifest *manifest;
 	GbeView view;
 
 	/* The data that etcd had open is looked into now. */
 	gbe_observe_inside(observed);
 	gbe_view_live(observed->facts, &view);
-	manifest = gbe_decide_manifest(observed->facts, &view, options->name, false,
-				       observed->facts->next_sequence);
+	backup->manifest = manifest = gbe_decide_manifest(observed->facts, &view, options->name,
+							  false, observed->facts->next_sequence);
 	manifest->description = g_strdup(options->description);
 	manifest->pinned = options->pin;
 	if (options->periodic)
@@ -125,53 +104,94 @@ take_backup(GbeSession *session, const GbeByHandBackup *options, GbeByHandResult
 		gbe_fingerprint_clear(&manifest->fingerprint);
 	}
 	result->name = g_strdup(manifest->name);
-	result->grade = manifest->grade;
-	result->dry_run = options->dry_run;
-	result->method = manifest->method;
-	result->size = manifest->size;
 	result->path = g_build_filename(observed->store->path, manifest->name, NULL);
-	if (options->dry_run)
-		return true;
-	if (live && !gbe_maintenance_lock(session->app, "backup --live", &maintenance, error))
-		return false;
-	if (!gbe_backup_take(session->app, observed, manifest, &how, &result->timing, error)) {
-		if (!options->periodic)
-			gbe_session_record(session, "failed",
-					   error != NULL ? (*error)->message : NULL,
-					   manifest->name);
-		return false;
+	result->dry_run = options->dry_run;
+	if (!options->dry_run) {
+		if (live && !gbe_maintenance_lock(session->change.app, "backup --live",
+						  &maintenance, error))
+			return false;
+		if (!gbe_backup_take(session->change.app, observed, manifest, &how, &result->timing,
+				     error)) {
+			if (!options->periodic)
+				gbe_session_record(session, "failed", (*error)->message,
+						   manifest->name);
+			return false;
+		}
+		gbe_session_did(session, "backup %s is made", manifest->name);
+		result->timing.look_usec += observed->look_usec;
 	}
-	result->timing.look_usec += observed->look_usec;
 	result->method = manifest->method;
 	result->size = manifest->size;
 	result->grade = manifest->grade;
-	record_backup(session, options, manifest, result);
 	return true;
 }
+
+static bool
+record_backup(gpointer change, GError **error)
+{
+	Backup *backup = change;
+	const GbeByHandBackup *options = backup->options;
+	GbeSession *session = &backup->session;
+	const GbeManifest *manifest = backup->manifest;
+	const char *reason =
+	    options->description != NULL ? options->description : "asked for by hand";
+	const GbeEventFields fields = {.rule = options->periodic ? "periodic" : "by-hand",
+				       .action = "backup",
+				       .backup = manifest->name,
+				       .deployment = manifest->deployment.id,
+				       .run = manifest->run,
+				       .duration_usec = backup->result.timing.total_usec};
+	g_autoptr(GError) local = NULL;
+	g_autofree char *bytes = NULL;
+	gbe_autofd int entry_fd = -1;
+	gsize size = 0;
+
+	(void)error;
+	/* Periodic backups have a record of their own (core/record/periodic.h): the last operation that a person must
+	 * know of must not be hidden by them. */
+	if (!options->periodic)
+		gbe_session_record(session, "done", reason, manifest->name);
+	gbe_state_note_entry(session->change.app, GBE_LEDGER_BACKUP, manifest,
+			     options->periodic ? "periodic" : "by hand");
+	/* One number that covers everything about the backup; if it cannot be read, the backup is kept unchanged. */
+	if (gbe_open_dir_at(session->observed->store->fd, manifest->name, &entry_fd, &local) &&
+	    gbe_read_file_at(entry_fd, GBE_MANIFEST_NAME, GBE_JSON_MAX_SIZE, &bytes, &size, &local))
+		backup->result.sha256 =
+		    g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)bytes, size);
+	else
+		gbe_note("the manifest of %s: %s", manifest->name, local->message);
+	gbe_event_backed_up(&fields);
+	return true;
+}
+
+static const GbeStep backup_steps[] = {
+    GBE_SESSION_LOOK,
+    {"backup-checked", check_facts, NULL, GBE_STEP_LOOK, 0},
+    {"backup-quiesced", gbe_session_quiesce, NULL, GBE_STEP_LOOK, 0},
+    {"backup-taken", take_backup, NULL, GBE_STEP_LOOK, 0},
+    {"backup-recorded", record_backup, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
 
 bool
 gbe_by_hand_backup(GbeApp *app, const GbeByHandBackup *options, GbeByHandResult *ret_result,
 		   GError **error)
 {
-	GbeSessionOptions how = {.operation = "backup",
-				 .data = true,
-				 .inside = true,
-				 .dry_run = options->dry_run,
-				 .stop_allowed = options->stop,
-				 .open_allowed = options->live};
-	g_auto(GbeByHandResult) result = {0};
-	GbeSession session;
-	bool ok;
+	Backup backup = {.session.how = {.operation = "backup",
+					 .data = true,
+					 .inside = true,
+					 .dry_run = options->dry_run,
+					 .stop_allowed = options->stop,
+					 .open_allowed = options->live},
+			 .options = options};
+	bool ok =
+	    check_options(options, error) && gbe_session_run(&backup, app, backup_steps, error);
 
-	if (!check_options(options, error) || !gbe_session_begin(app, &how, &session, error))
-		return false;
-	/* Refusals come before the service is stopped. */
-	ok = check_facts(&session, options, error) && gbe_session_quiesce(&session, &how, error) &&
-	     take_backup(&session, options, &result, error);
-	result.service_restarted = session.service.unit != NULL;
-	if (!gbe_session_finish(&session, ok, error))
-		return false;
-	*ret_result = result;
-	memset(&result, 0, sizeof result);
-	return true;
+	gbe_manifest_free(backup.manifest);
+	backup.result.service_restarted = backup.session.restarted;
+	if (ok)
+		*ret_result = backup.result;
+	else
+		gbe_by_hand_result_clear(&backup.result);
+	return ok;
 }

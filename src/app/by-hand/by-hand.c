@@ -13,8 +13,6 @@
 
 #include <unistd.h>
 
-/* Long enough for another backup of a small tree to end; the message names the holder of a longer one. */
-#define LOCK_WAIT_MS 2000
 /* systemd kills a transient etcd that does not end within 90 s. */
 #define BOUND_WAIT_MS 100000
 #define BOUND_QUIET_MS 2000
@@ -59,46 +57,27 @@ finish_interrupted(GbeApp *app, GError **error)
 }
 
 bool
-gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession *ret_session,
-		  GError **error)
+gbe_session_look(gpointer change, GError **error)
 {
-	const GbeObserveOptions how = {.repair = !options->dry_run,
-				       .lock_data = options->data && !options->dry_run,
-				       .inside = options->inside};
-	GbeSession session = {.app = app, .operation = options->operation, .service.pipe_fd = -1};
+	GbeSession *session = change;
+	GbeApp *app = session->change.app;
+	bool dry_run = session->how.dry_run;
+	const GbeObserveOptions how = {.repair = !dry_run,
+				       .lock_data = session->how.data && !dry_run,
+				       .inside = session->how.inside};
 	g_autoptr(GError) local = NULL;
 
-	session.began = g_get_real_time() / G_USEC_PER_SEC;
-	session.began_usec = g_get_monotonic_time();
-	if (!gbe_app_open_state(app, !options->dry_run, &local) &&
-	    !(options->dry_run && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))) {
-		/* A person without rights gets this message, rather than one about the first unreadable file. */
-		if (geteuid() != 0)
-			return gbe_throw(error, GBE_ERROR_FAILED, "%s (needs root: sudo)",
-					 local->message);
-		return gbe_pass(error, &local);
-	}
-	g_clear_error(&local);
-	if (!options->dry_run) {
-		if (!gbe_app_lock(app, options->operation, LOCK_WAIT_MS, error))
-			return false;
-		session.locked = true;
-	}
-	if ((session.locked && !finish_interrupted(app, error)) ||
-	    !gbe_observe(app, &how, &session.observed, error)) {
-		if (session.locked)
-			gbe_app_unlock(app);
+	if ((!dry_run && !finish_interrupted(app, error)) ||
+	    !gbe_observe(app, &how, &session->observed, error))
 		return false;
-	}
 	/* Shortens a long ledger: a device may run for months without a prerun and take a backup each hour. */
-	if (session.locked && !gbe_ledger_compact(app, session.observed->facts, &local))
+	if (!dry_run && !gbe_ledger_compact(app, session->observed->facts, &local))
 		gbe_note("%s", local->message);
-	*ret_session = session;
 	return true;
 }
 
 static bool
-still_open(const GbeSession *session, const GbeSessionOptions *options, GError **error)
+still_open(const GbeSession *session, GError **error)
 {
 	const GbeFacts *facts = session->observed->facts;
 
@@ -108,13 +87,14 @@ still_open(const GbeSession *session, const GbeSessionOptions *options, GError *
 				 session->observed->data->path,
 				 facts->data_open_why != NULL ? facts->data_open_why : "unknown",
 				 facts->deformed ? "; use --stop" : "");
-	if (options->stop_allowed)
+	if (session->how.stop_allowed)
 		return gbe_throw(error, GBE_ERROR_BUSY,
 				 "somebody has %s open although %s is stopped; end that etcd first",
-				 session->observed->data->path, session->app->config->etcd.service);
+				 session->observed->data->path,
+				 session->change.app->config->etcd.service);
 	return gbe_throw(error, GBE_ERROR_BUSY, "etcd has %s open; use --stop%s, or stop it first",
 			 session->observed->data->path,
-			 g_str_equal(session->operation, "backup")
+			 g_str_equal(session->how.operation, "backup")
 			     ? ", or --live where the file system clones"
 			     : ", or --next-boot");
 }
@@ -130,7 +110,7 @@ observe_stopped(GbeSession *session, GError **error)
 	for (;;) {
 		gint64 waited;
 
-		if (!gbe_observe_again(session->app, &again, session->observed, error))
+		if (!gbe_observe_again(session->change.app, &again, session->observed, error))
 			return false;
 		waited = (g_get_monotonic_time() - began) / 1000;
 		if (session->observed->facts->data_open != GBE_YES ||
@@ -140,44 +120,46 @@ observe_stopped(GbeSession *session, GError **error)
 			gbe_complain(
 			    "%s is stopped, and somebody still has %s open: waiting, for %d s "
 			    "at most",
-			    session->app->config->etcd.service, session->observed->data->path,
-			    BOUND_WAIT_MS / 1000);
+			    session->change.app->config->etcd.service,
+			    session->observed->data->path, BOUND_WAIT_MS / 1000);
 		said = said || waited > BOUND_QUIET_MS;
 		g_usleep(BOUND_STEP_USEC);
 	}
 }
 
 bool
-gbe_session_quiesce(GbeSession *session, const GbeSessionOptions *options, GError **error)
+gbe_session_quiesce(gpointer change, GError **error)
 {
+	GbeSession *session = change;
+	const GbeSessionOptions *how = &session->how;
 	const GbeFacts *facts = session->observed->facts;
+	GbeApp *app = session->change.app;
 
 	/* Without db there is no lock, and nothing can be open. */
 	if (facts->data == GBE_NO || facts->data_open == GBE_NO)
 		return true;
-	if (options->open_allowed && facts->data_open == GBE_YES)
+	if (how->open_allowed && facts->data_open == GBE_YES)
 		return true;
-	if (options->dry_run && options->stop_allowed)
+	if (how->dry_run && how->stop_allowed)
 		return true;
 	/* By its files, no running etcd can be told; below --root none runs. */
-	if (facts->deformed && session->app->below_root)
+	if (facts->deformed && app->below_root)
 		return true;
-	if ((facts->data_open != GBE_YES && !facts->deformed) || !options->stop_allowed)
-		return still_open(session, options, error);
-	if (!gbe_service_stop(session->app, &session->service, error) ||
-	    !observe_stopped(session, error))
+	if ((facts->data_open != GBE_YES && !facts->deformed) || !how->stop_allowed)
+		return still_open(session, error);
+	if (!gbe_service_stop(app, &session->service, error) || !observe_stopped(session, error))
 		return false;
 	facts = session->observed->facts;
 	if (facts->data == GBE_NO || facts->data_open == GBE_NO || facts->deformed)
 		return true;
-	return still_open(session, options, error);
+	return still_open(session, error);
 }
 
 void
 gbe_session_record(GbeSession *session, const char *result, const char *reason, const char *backup)
 {
 	GbeLastOperation last = {
-	    .operation = g_strdup(session->operation),
+	    .operation = g_strdup(session->how.operation),
 	    .result = g_strdup(result),
 	    .rule = g_strdup("by-hand"),
 	    .reason = g_strdup(reason),
@@ -187,7 +169,7 @@ gbe_session_record(GbeSession *session, const char *result, const char *reason, 
 	    .duration_usec = g_get_monotonic_time() - session->began_usec,
 	};
 
-	gbe_state_write_last(session->app, &last);
+	gbe_state_write_last(session->change.app, &last);
 	gbe_last_operation_clear(&last);
 }
 
@@ -198,19 +180,55 @@ gbe_session_did(GbeSession *session, const char *format, ...)
 	session->done = GBE_VFORMAT(format);
 }
 
-bool
-gbe_session_finish(GbeSession *session, bool ok, GError **error)
+/* Also releases etcd's lock: a starting etcd would wait for it. */
+static void
+end_session(gpointer change)
 {
-	g_autofree char *done = g_steal_pointer(&session->done);
-	g_autoptr(GError) local = NULL;
-	bool started;
+	GbeSession *session = change;
 
-	if (session->locked && session->observed != NULL)
-		gbe_status_write(session->app, session->observed, NULL);
-	/* This also releases etcd's lock: a starting etcd would wait for it. */
+	if (session->observed != NULL && !session->how.dry_run)
+		gbe_status_write(session->change.app, session->observed, NULL);
 	g_clear_pointer(&session->observed, gbe_observed_free);
-	if (session->locked)
-		gbe_app_unlock(session->app);
+}
+
+static bool
+open_session(GbeSession *session, GbeApp *app, const GbeStep *steps, GError **error)
+{
+	bool dry_run = session->how.dry_run;
+	g_autoptr(GError) local = NULL;
+
+	session->change = (GbeChange){.app = app,
+				      .name = session->how.operation,
+				      .steps = steps,
+				      .dry_run = dry_run,
+				      .by_any_user = true,
+				      .end = end_session};
+	session->service.pipe_fd = -1;
+	session->began = g_get_real_time() / G_USEC_PER_SEC;
+	session->began_usec = g_get_monotonic_time();
+	if (gbe_app_open_state(app, !dry_run, &local) ||
+	    (dry_run && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND)))
+		return true;
+	/* A person without rights gets this message, rather than one about the first unreadable file. */
+	if (geteuid() != 0)
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s (needs root: sudo)", local->message);
+	return gbe_pass(error, &local);
+}
+
+bool
+gbe_session_run(gpointer data, GbeApp *app, const GbeStep *steps, GError **error)
+{
+	GbeSession *session = data;
+	g_autofree char *done = NULL;
+	g_autoptr(GError) local = NULL;
+	bool ok, started;
+
+	if (!open_session(session, app, steps, error))
+		return false;
+	ok = gbe_change_run(&session->change, error);
+	gbe_change_clear(&session->change);
+	done = g_steal_pointer(&session->done);
+	session->restarted = session->service.unit != NULL;
 	started = gbe_service_start(&session->service, &local);
 	if (ok && started)
 		return true;
@@ -223,10 +241,41 @@ gbe_session_finish(GbeSession *session, bool ok, GError **error)
 	return done != NULL || !started ? gbe_rethrow(error, GBE_ERROR_PARTIAL) : false;
 }
 
+bool
+gbe_session_do(gpointer session, GbeApp *app, const char *name,
+	       bool (*run)(gpointer session, GError **error), GError **error)
+{
+	const GbeStep steps[] = {GBE_SESSION_LOOK,
+				 {name, run, NULL, GBE_STEP_LOOK, 0},
+				 {NULL, NULL, NULL, 0, 0}};
+
+	return gbe_session_run(session, app, steps, error);
+}
+
+bool
+gbe_session_begin(GbeApp *app, const GbeSessionOptions *options, GbeSession *ret_session,
+		  GError **error)
+{
+	GbeSession session = {.how = *options};
+
+	if (!open_session(&session, app, NULL, error) ||
+	    (!options->dry_run && !gbe_app_lock(app, options->operation, GBE_WAIT_BY_HAND, error)))
+		return false;
+	if (!gbe_session_look(&session, error)) {
+		if (!options->dry_run)
+			gbe_app_unlock(app);
+		return false;
+	}
+	*ret_session = session;
+	return true;
+}
+
 void
 gbe_session_leave(GbeSession *session)
 {
-	(void)!gbe_session_finish(session, true, NULL);
+	end_session(session);
+	if (!session->how.dry_run)
+		gbe_app_unlock(session->change.app);
 }
 
 bool

@@ -88,11 +88,9 @@ bool gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **re
 /* restore --cancel: *ret_had says whether there was a request. */
 bool gbe_by_hand_cancel(GbeApp *app, bool dry_run, bool *ret_had, GError **error) GBE_CHECKED;
 
-/* Marks the verdict of the present run. Refused when the data is not this run's. */
-bool gbe_by_hand_mark_run(GbeApp *app, bool good, const char *reason, bool dry_run,
-			  GError **error) GBE_CHECKED;
-bool gbe_by_hand_mark_backup(GbeApp *app, const char *name, bool good, const char *reason,
-			     bool dry_run, GError **error) GBE_CHECKED;
+/* Grades the backup @name; NULL: marks the verdict of the present run, and is refused when the data is not this run's. */
+bool gbe_by_hand_mark(GbeApp *app, const char *name, bool good, const char *reason, bool dry_run,
+		      GError **error) GBE_CHECKED;
 /* All of @names (NULL-terminated) are checked before the first is changed. */
 bool gbe_by_hand_pin(GbeApp *app, char *const *names, bool pinned, bool dry_run,
 		     GError **error) GBE_CHECKED;

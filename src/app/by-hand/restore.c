@@ -21,6 +21,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+typedef struct {
+	GbeSession session;
+	const GbeByHandRestore *options;
+	GbePlan *plan;
+	gint64 look_usec; /* what validation took */
+	bool waited;	  /* a request was there, which the restore ends */
+	GbeByHandResult result;
+} Restore;
+
 /* ---- the backup that a person means, and the reasons not to restore it; its data is not read ---- */
 
 /* Finds the backup that @options mean now. The backup belongs to @observed. */
@@ -147,14 +156,15 @@ check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView
 /* Refuses a backup that is unfit wherever it goes, or that this deployment's etcd cannot read. @now: also a data
  * directory that nothing can be restored into. */
 static bool
-check_restore(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
-	      bool now, GError **error)
+check_restore(const Restore *restore, const GbeManifest *source, bool now, GError **error)
 {
+	const GbeSession *session = &restore->session;
+	const GbeByHandRestore *options = restore->options;
 	const GbeFacts *facts = session->observed->facts;
 	GbeSituation situation;
 	GbeView view;
 
-	if (!check_source(session->app, facts, source, options, error))
+	if (!check_source(session->change.app, facts, source, options, error))
 		return false;
 	if (now) {
 		gbe_view_live(facts, &view);
@@ -270,62 +280,16 @@ run_restore(GbeSession *session, const GbePlan *plan, const char *name,
 	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
 	bool partial;
 
-	gbe_ledger_reserve(session->app, plan->last_sequence);
-	if (gbe_restore_run(session->app, session->observed, name, plan->take_over,
+	gbe_ledger_reserve(session->change.app, plan->last_sequence);
+	if (gbe_restore_run(session->change.app, session->observed, name, plan->take_over,
 			    plan->take_over->sequence, displace != NULL ? displace->manifest : NULL,
 			    how, ret_timing, error)) {
 		gbe_session_record(session, "done", "asked for by hand", name);
 		return true;
 	}
-	partial = error != NULL && g_error_matches(*error, GBE_ERROR, GBE_ERROR_PARTIAL);
-	gbe_session_record(session, partial ? "partial" : "failed",
-			   error != NULL ? (*error)->message : NULL, name);
+	partial = g_error_matches(*error, GBE_ERROR, GBE_ERROR_PARTIAL);
+	gbe_session_record(session, partial ? "partial" : "failed", (*error)->message, name);
 	return false;
-}
-
-static bool
-put_in_place(GbeSession *session, const GbeManifest *source, const GbeByHandRestore *options,
-	     gint64 look_usec, GbeByHandResult *result, GError **error)
-{
-	GbeFacts *facts = session->observed->facts;
-	GbeRestoreOptions how = {.rule = "by-hand",
-				 .validated = true,
-				 .force = options->force,
-				 .keep_existing = options->keep_existing};
-	g_autofree char *name = g_strdup(source->name);
-	gbe_autofd int kept_fd = -1;
-	g_autoptr(GbePlan) plan =
-	    gbe_decide_by_hand(facts, name, options->force || options->target == GBE_BY_HAND_UNDO);
-	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
-
-	if (plan->take_over == NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED, "backup %s cannot be restored: %s", name,
-				 plan->request_failed != NULL ? plan->request_failed
-							      : plan->reason);
-	if (displace != NULL)
-		displace->manifest->discard = options->skip_backup;
-	result->name = g_strdup(name);
-	if (options->keep_existing != NULL)
-		result->kept = displace != NULL ? g_strdup(options->keep_existing) : NULL;
-	else
-		result->displaced = displace != NULL ? g_strdup(displace->name) : NULL;
-	result->size = source->size;
-	result->grade = source->grade;
-	result->method = source->method;
-	result->loss = describe_loss(facts, source);
-	if (options->dry_run)
-		return true;
-	if (options->announce != NULL)
-		options->announce(result, options->announce_data);
-	if (!run_restore(session, plan, name, &how, &result->timing, error))
-		return false;
-	result->timing.look_usec += session->observed->look_usec + look_usec;
-	/* Also files that lay there and are not etcd's data. */
-	if (options->keep_existing != NULL && result->kept == NULL &&
-	    gbe_open_in_root(session->app->root_fd, options->keep_existing, O_PATH | O_DIRECTORY,
-			     &kept_fd, NULL))
-		result->kept = g_strdup(options->keep_existing);
-	return true;
 }
 
 static void
@@ -334,7 +298,7 @@ emit_event(const GbeSession *session, const GbeByHandResult *result)
 	const GbeFacts *facts = session->observed->facts;
 	GbeEventFields fields = {
 	    .rule = "by-hand",
-	    .action = session->operation,
+	    .action = session->how.operation,
 	    .backup = result->name != NULL ? result->name : result->displaced,
 	    .deployment = facts->booted.id,
 	    .run = facts->run,
@@ -350,29 +314,63 @@ emit_event(const GbeSession *session, const GbeByHandResult *result)
 	gbe_event_restored(&fields);
 }
 
+/* The settings of a member of a cluster follow its data, before etcd starts with them. After a restore, by a new look. */
+static bool
+follow_settings(gpointer change, GError **error)
+{
+	const GbeObserveOptions again = {.repair = true, .lock_data = true};
+	GbeSession *session = change;
+	GbeApp *app = session->change.app;
+	bool any = false, moved = false, restored = session->done != NULL, ok;
+
+	ok = gbe_settings_aside(app, &any, error);
+	if (ok && any && restored)
+		ok = gbe_observe_again(app, &again, session->observed, error);
+	if (ok && any) {
+		gbe_observe_inside(session->observed);
+		ok = gbe_settings_follow(app, session->observed, &moved, error);
+	}
+	return ok || (restored ? gbe_prefix(error, "its settings are not back") : false);
+}
+
 /* Before the service is stopped: reads the backup and checks that it is sound. Grades it bad when it is damaged;
  * --last-good then means another backup. */
 static bool
-choose_source(GbeSession *session, const GbeByHandRestore *options, gint64 *ret_look_usec,
-	      char **ret_name, GError **error)
+choose_source(gpointer change, GError **error)
 {
+	Restore *restore = change;
+	const GbeByHandRestore *options = restore->options;
+	const char *keep = options->keep_existing;
+	GbeObserved *observed = restore->session.observed;
+	GbeApp *app = restore->session.change.app;
+
+	/* The displaced data would lie below the mount point of the store. */
+	if (observed->facts->store == GBE_NO)
+		return gbe_observed_no_store(observed, error);
+	if (keep != NULL && !check_kept_place(app, observed, keep, error))
+		return false;
+	/* An earlier restore may have been cut before this. */
+	if (!options->dry_run && !follow_settings(restore, error))
+		return false;
+	/* Without --stop, a running etcd is in the way, whatever the backup is. */
+	if (!options->stop && !options->dry_run && !gbe_session_quiesce(restore, error))
+		return false;
 	for (;;) {
 		const GbeManifest *source;
 		g_autoptr(GError) local = NULL;
 		g_autoptr(GError) why = NULL;
 		bool damaged;
 
-		if (!find_source(session->observed, options, &source, error) ||
-		    !check_restore(session, source, options, true, error))
+		if (!find_source(observed, options, &source, error) ||
+		    !check_restore(restore, source, true, error))
 			return false;
-		if (options->force || gbe_restore_validate(session->app, session->observed->store,
-							   source, ret_look_usec, &local)) {
-			*ret_name = g_strdup(source->name);
+		if (options->force || gbe_restore_validate(app, observed->store, source,
+							   &restore->look_usec, &local)) {
+			restore->result.name = g_strdup(source->name);
 			return true;
 		}
 		damaged = g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED);
-		if (damaged && !gbe_damage_grade(session->app, session->observed, source->name,
-						 local->message, &why))
+		if (damaged && !gbe_damage_grade(app, observed, source->name, local->message, &why))
 			gbe_note("%s", why->message);
 		if (!damaged || options->target != GBE_BY_HAND_LAST_GOOD)
 			return gbe_pass(error, &local);
@@ -380,100 +378,125 @@ choose_source(GbeSession *session, const GbeByHandRestore *options, gint64 *ret_
 	}
 }
 
-/* The settings of a member of a cluster follow its data, before etcd starts with them. */
+/* The observation may be a new one by now, and data that etcd had open can be looked into. */
 static bool
-follow_settings(GbeSession *session, bool look_again, GError **error)
+plan_restore(gpointer change, GError **error)
 {
-	const GbeObserveOptions again = {.repair = true, .lock_data = true};
-	bool any = false, moved = false;
+	Restore *restore = change;
+	const GbeByHandRestore *options = restore->options;
+	GbeByHandResult *result = &restore->result;
+	GbeObserved *observed = restore->session.observed;
+	const GbeRequest *request = &observed->facts->request;
+	const GbeManifest *source;
+	const GbeAction *displace;
+	GbePlan *plan;
 
-	if (!gbe_settings_aside(session->app, &any, error))
+	restore->waited = request->kind != GBE_REQUEST_NONE && !request->from_cmdline;
+	gbe_observe_inside(observed);
+	if (!gbe_session_find(observed, result->name, &source, error) ||
+	    !check_restore(restore, source, true, error))
 		return false;
-	if (!any)
-		return true;
-	if (look_again && !gbe_observe_again(session->app, &again, session->observed, error))
-		return false;
-	gbe_observe_inside(session->observed);
-	return gbe_settings_follow(session->app, session->observed, &moved, error);
+	restore->plan = plan = gbe_decide_by_hand(
+	    observed->facts, result->name, options->force || options->target == GBE_BY_HAND_UNDO);
+	if (plan->take_over == NULL)
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED, "backup %s cannot be restored: %s", result->name,
+		    plan->request_failed != NULL ? plan->request_failed : plan->reason);
+	displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
+	if (displace != NULL)
+		displace->manifest->discard = options->skip_backup;
+	if (options->keep_existing != NULL)
+		result->kept = displace != NULL ? g_strdup(options->keep_existing) : NULL;
+	else
+		result->displaced = displace != NULL ? g_strdup(displace->name) : NULL;
+	result->size = source->size;
+	result->grade = source->grade;
+	result->method = source->method;
+	result->loss = describe_loss(observed->facts, source);
+	result->dry_run = options->dry_run;
+	return true;
 }
 
 static bool
-restore_now(GbeSession *session, const GbeSessionOptions *how, const GbeByHandRestore *options,
-	    GbeByHandResult *result, GError **error)
+put_in_place(gpointer change, GError **error)
 {
-	const GbeRequest *request = &session->observed->facts->request;
-	bool waited = request->kind != GBE_REQUEST_NONE && !request->from_cmdline;
-	const GbeManifest *source;
-	g_autofree char *name = NULL;
-	gint64 look_usec = 0;
+	Restore *restore = change;
+	const GbeByHandRestore *options = restore->options;
+	GbeSession *session = &restore->session;
+	GbeByHandResult *result = &restore->result;
+	const GbeRestoreOptions how = {.rule = "by-hand",
+				       .validated = true,
+				       .force = options->force,
+				       .keep_existing = options->keep_existing};
+	gbe_autofd int kept_fd = -1;
 
-	/* The displaced data would lie below the mount point of the store. */
-	if (session->observed->facts->store == GBE_NO)
-		return gbe_observed_no_store(session->observed, error);
-	if (options->keep_existing != NULL &&
-	    !check_kept_place(session->app, session->observed, options->keep_existing, error))
+	if (options->announce != NULL)
+		options->announce(result, options->announce_data);
+	if (!run_restore(session, restore->plan, result->name, &how, &result->timing, error))
 		return false;
-	/* An earlier restore may have been cut before this. */
-	if (!options->dry_run && !follow_settings(session, false, error))
-		return false;
-	/* Without --stop, a running etcd is in the way, whatever the backup is. */
-	if (!options->stop && !options->dry_run && !gbe_session_quiesce(session, how, error))
-		return false;
-	if (!choose_source(session, options, &look_usec, &name, error))
-		return false;
-	if (!gbe_session_quiesce(session, how, error))
-		return false;
-	/* The observation may be a new one by now, and data that etcd had open can be looked into. */
-	gbe_observe_inside(session->observed);
-	if (!gbe_session_find(session->observed, name, &source, error) ||
-	    !check_restore(session, source, options, true, error))
-		return false;
-	if (!put_in_place(session, source, options, look_usec, result, error))
-		return false;
-	result->dry_run = options->dry_run;
-	if (options->dry_run)
-		return true;
+	result->timing.look_usec += session->observed->look_usec + restore->look_usec;
+	/* Also files that lay there and are not etcd's data. */
+	if (options->keep_existing != NULL && result->kept == NULL &&
+	    gbe_open_in_root(session->change.app->root_fd, options->keep_existing,
+			     O_PATH | O_DIRECTORY, &kept_fd, NULL))
+		result->kept = g_strdup(options->keep_existing);
 	gbe_session_did(session, "backup %s is restored", result->name);
-	if (waited)
+	if (restore->waited)
 		gbe_complain("the request for the next boot (restore --next-boot) is cancelled");
 	emit_event(session, result);
-	return follow_settings(session, true, error) ||
-	       gbe_prefix(error, "its settings are not back");
+	return true;
 }
+
+static const GbeStep restore_steps[] = {
+    GBE_SESSION_LOOK,
+    {"restore-source-chosen", choose_source, NULL, GBE_STEP_LOOK, 0},
+    {"restore-quiesced", gbe_session_quiesce, NULL, GBE_STEP_LOOK, 0},
+    {"restore-planned", plan_restore, NULL, GBE_STEP_LOOK, 0},
+    {"restore-in-place", put_in_place, NULL, 0, 0},
+    {"restore-settings-after", follow_settings, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
 
 bool
 gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResult *ret_result,
 		    GError **error)
 {
-	GbeSessionOptions how = {.operation =
-				     options->target == GBE_BY_HAND_UNDO ? "undo" : "restore",
-				 .data = true,
-				 .inside = true,
-				 .dry_run = options->dry_run,
-				 .stop_allowed = options->stop};
-	g_auto(GbeByHandResult) result = {0};
-	GbeSession session;
-	bool ok;
+	const char *operation = options->target == GBE_BY_HAND_UNDO ? "undo" : "restore";
+	Restore restore = {.session.how = {.operation = operation,
+					   .data = true,
+					   .inside = true,
+					   .dry_run = options->dry_run,
+					   .stop_allowed = options->stop},
+			   .options = options};
+	bool ok =
+	    (options->target != GBE_BY_HAND_NAMED || gbe_backup_name_check(options->name, error)) &&
+	    gbe_session_run(&restore, app, restore_steps, error);
 
-	if (options->target == GBE_BY_HAND_NAMED && !gbe_backup_name_check(options->name, error))
-		return false;
-	if (!gbe_session_begin(app, &how, &session, error))
-		return false;
-	ok = restore_now(&session, &how, options, &result, error);
-	result.service_restarted = session.service.unit != NULL;
-	if (!gbe_session_finish(&session, ok, error))
-		return false;
-	*ret_result = result;
-	memset(&result, 0, sizeof result);
-	return true;
+	gbe_plan_free(restore.plan);
+	restore.result.service_restarted = restore.session.restarted;
+	if (ok)
+		*ret_result = restore.result;
+	else
+		gbe_by_hand_result_clear(&restore.result);
+	return ok;
 }
 
+/* ---- the data, and the settings, are set aside; nothing takes their place ---- */
+
+typedef struct {
+	GbeSession session;
+	bool discard;
+	GbeBackupRef *ret_backup;
+	guint64 number; /* of the settings */
+} Aside;
+
 static bool
-set_data_aside(GbeSession *session, bool discard, GbeBackupRef *ret_backup, GError **error)
+set_data_aside(gpointer change, GError **error)
 {
 	const GbeRestoreOptions how = {.rule = "by-hand", .force = true};
-	const GbeTakeOver *owner = session->observed->facts->owner;
-	g_autoptr(GbePlan) plan = gbe_decide_by_hand(session->observed->facts, NULL, true);
+	Aside *aside = change;
+	GbeFacts *facts = aside->session.observed->facts;
+	g_autoptr(GbePlan) plan = gbe_decide_by_hand(facts, NULL, true);
 	const GbeAction *displace = gbe_plan_find(plan, GBE_ACTION_DISPLACE);
 	GbeByHandResult result = {0};
 
@@ -482,16 +505,16 @@ set_data_aside(GbeSession *session, bool discard, GbeBackupRef *ret_backup, GErr
 				 plan->reason);
 	if (displace == NULL) {
 		/* An earlier call was cut after its exchange. A caller that discards must not get its data. */
-		if (!discard && owner != NULL && gbe_take_over_empties(owner))
-			gbe_backup_ref_set(ret_backup, owner->found);
+		if (!aside->discard && facts->owner != NULL && gbe_take_over_empties(facts->owner))
+			gbe_backup_ref_set(aside->ret_backup, facts->owner->found);
 		return true;
 	}
-	displace->manifest->discard = discard;
-	gbe_backup_ref_set(ret_backup, plan->take_over->found);
+	displace->manifest->discard = aside->discard;
+	gbe_backup_ref_set(aside->ret_backup, plan->take_over->found);
 	result.displaced = displace->name;
-	if (!run_restore(session, plan, NULL, &how, &result.timing, error))
+	if (!run_restore(&aside->session, plan, NULL, &how, &result.timing, error))
 		return false;
-	emit_event(session, &result);
+	emit_event(&aside->session, &result);
 	return true;
 }
 
@@ -499,55 +522,62 @@ bool
 gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard, GbeBackupRef *ret_backup,
 		      GError **error)
 {
-	const GbeSessionOptions how = {.operation = operation, .data = true, .inside = true};
-	GbeSession session;
+	static const GbeStep steps[] = {
+	    GBE_SESSION_LOOK,
+	    {"aside-quiesced", gbe_session_quiesce, NULL, GBE_STEP_LOOK, 0},
+	    {"aside-set", set_data_aside, NULL, 0, 0},
+	    {NULL, NULL, NULL, 0, 0},
+	};
+	Aside aside = {.session.how = {.operation = operation, .data = true, .inside = true},
+		       .discard = discard,
+		       .ret_backup = ret_backup};
 
-	if (!gbe_session_begin(app, &how, &session, error))
-		return false;
-	return gbe_session_finish(&session,
-				  gbe_session_quiesce(&session, &how, error) &&
-				      set_data_aside(&session, discard, ret_backup, error),
-				  error);
+	return gbe_session_run(&aside, app, steps, error);
+}
+
+static bool
+set_settings_aside(gpointer change, GError **error)
+{
+	Aside *aside = change;
+
+	return gbe_settings_set_aside(aside->session.change.app, aside->session.observed,
+				      aside->number, error);
 }
 
 bool
 gbe_by_hand_set_settings_aside(GbeApp *app, const char *operation, guint64 number, GError **error)
 {
-	const GbeSessionOptions how = {.operation = operation};
-	GbeSession session;
+	Aside aside = {.session.how = {.operation = operation}, .number = number};
 
-	return gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(
-		   &session, gbe_settings_set_aside(app, session.observed, number, error), error);
+	return gbe_session_do(&aside, app, "settings-aside", set_settings_aside, error);
 }
 
 bool
 gbe_by_hand_follow_settings(GbeApp *app, GError **error)
 {
-	const GbeSessionOptions how = {.operation = "restore", .inside = true};
-	GbeSession session;
+	GbeSession session = {.how = {.operation = "restore", .inside = true}};
 	bool any = false;
 
 	/* Without a state directory nothing is set aside, and the operation itself says why it cannot open it. */
 	if (!gbe_app_open_state(app, false, NULL))
 		return true;
-	if (!gbe_settings_aside(app, &any, error))
-		return false;
-	return !any ||
-	       (gbe_session_begin(app, &how, &session, error) &&
-		gbe_session_finish(&session, follow_settings(&session, false, error), error));
+	return gbe_settings_aside(app, &any, error) &&
+	       (!any || gbe_session_do(&session, app, "settings-followed", follow_settings, error));
 }
 
+/* ---- a restore at the next boot ---- */
+
 static bool
-request_restore(GbeSession *session, const GbeByHandRestore *options, char **ret_name,
-		GError **error)
+request_restore(gpointer change, GError **error)
 {
 	static const GbeRequestKind kinds[] = {
 	    [GBE_BY_HAND_NAMED] = GBE_REQUEST_RESTORE,
 	    [GBE_BY_HAND_LAST_GOOD] = GBE_REQUEST_LAST_GOOD,
 	    [GBE_BY_HAND_UNDO] = GBE_REQUEST_UNDO,
 	};
-	GbeFacts *facts = session->observed->facts;
+	Restore *restore = change;
+	const GbeByHandRestore *options = restore->options;
+	const GbeFacts *facts = restore->session.observed->facts;
 	GbeRequest wanted = {.kind = kinds[options->target], .force = options->force};
 	const GbeManifest *source;
 	GbeView view;
@@ -558,8 +588,8 @@ request_restore(GbeSession *session, const GbeByHandRestore *options, char **ret
 				 "which run this is cannot be told (%s), so neither when the next "
 				 "one begins",
 				 facts->run_why != NULL ? facts->run_why : "unknown");
-	if (!find_source(session->observed, options, &source, error) ||
-	    !check_restore(session, source, options, false, error))
+	if (!find_source(restore->session.observed, options, &source, error) ||
+	    !check_restore(restore, source, false, error))
 		return false;
 	gbe_view_live(facts, &view);
 	if (view.voters > 1 && !options->force)
@@ -569,42 +599,47 @@ request_restore(GbeSession *session, const GbeByHandRestore *options, char **ret
 	wanted.name = options->target == GBE_BY_HAND_NAMED ? g_strdup(options->name) : NULL;
 	wanted.run = g_strdup(facts->run);
 	if (!options->dry_run)
-		written = gbe_state_write_request(session->app, &wanted, error);
+		written = gbe_state_write_request(restore->session.change.app, &wanted, error);
 	gbe_request_clear(&wanted);
-	if (written)
-		*ret_name = g_strdup(source->name);
+	restore->result.name = g_strdup(source->name);
 	return written;
 }
 
 bool
 gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_name, GError **error)
 {
-	GbeSessionOptions how = {.operation = "restore", .dry_run = options->dry_run};
-	GbeSession session;
+	Restore restore = {.session.how = {.operation = "restore", .dry_run = options->dry_run},
+			   .options = options};
 
-	if (options->target == GBE_BY_HAND_NAMED && !gbe_backup_name_check(options->name, error))
+	if ((options->target == GBE_BY_HAND_NAMED &&
+	     !gbe_backup_name_check(options->name, error)) ||
+	    !gbe_session_do(&restore, app, "request-written", request_restore, error)) {
+		g_free(restore.result.name);
 		return false;
-	return gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(&session, request_restore(&session, options, ret_name, error),
-				  error);
+	}
+	*ret_name = restore.result.name;
+	return true;
+}
+
+/* A request of the kernel command line is not in the state; this program cannot cancel it. */
+static bool
+end_request(gpointer change, GError **error)
+{
+	GbeSession *session = change;
+	const GbeRequest *request = &session->observed->facts->request;
+
+	session->change.ended = request->kind == GBE_REQUEST_NONE || request->from_cmdline;
+	return session->change.ended || session->how.dry_run ||
+	       gbe_state_end_request(session->change.app, "cancelled", NULL, error);
 }
 
 bool
 gbe_by_hand_cancel(GbeApp *app, bool dry_run, bool *ret_had, GError **error)
 {
-	GbeSessionOptions how = {.operation = "restore", .dry_run = dry_run};
-	GbeSession session;
-	bool had;
+	GbeSession session = {.how = {.operation = "restore", .dry_run = dry_run}};
 
-	if (!gbe_session_begin(app, &how, &session, error))
+	if (!gbe_session_do(&session, app, "request-cancelled", end_request, error))
 		return false;
-	/* A request of the kernel command line is not in the state; this program cannot cancel it. */
-	had = session.observed->facts->request.kind != GBE_REQUEST_NONE &&
-	      !session.observed->facts->request.from_cmdline;
-	if (!gbe_session_finish(
-		&session, dry_run || !had || gbe_state_end_request(app, "cancelled", NULL, error),
-		error))
-		return false;
-	*ret_had = had;
+	*ret_had = !session.change.ended;
 	return true;
 }

@@ -10,6 +10,14 @@
 #include "core/decide/situation.h"
 #include "sys/systemd/events.h"
 
+typedef struct {
+	GbeSession session;
+	char *const *names;
+	bool pinned, force;
+	const char *restored; /* discard: in whose place the backup is */
+	GPtrArray *removed;   /* prune: of GbeByHandRemoval */
+} StoreChange;
+
 static bool
 check_names(char *const *names, GError **error)
 {
@@ -20,25 +28,28 @@ check_names(char *const *names, GError **error)
 }
 
 static bool
-pin_backups(GbeSession *session, char *const *names, bool pinned, bool dry_run, GError **error)
+pin_backups(gpointer change, GError **error)
 {
+	StoreChange *store = change;
+	GbeSession *session = &store->session;
+	char *const *names = store->names;
 	const GbeManifest *manifest;
 
 	for (guint i = 0; names[i] != NULL; i++)
 		if (!gbe_session_find(session->observed, names[i], &manifest, error))
 			return false;
-	for (guint i = 0; names[i] != NULL && !dry_run; i++) {
+	for (guint i = 0; names[i] != NULL && !session->how.dry_run; i++) {
 		g_autoptr(GbeManifest) changed = NULL;
 
 		manifest = gbe_facts_backup(session->observed->facts, names[i]);
-		if (manifest->pinned == pinned)
+		if (manifest->pinned == store->pinned)
 			continue;
 		changed = gbe_manifest_copy(manifest);
-		changed->pinned = pinned;
+		changed->pinned = store->pinned;
 		if (!gbe_store_write_manifest(session->observed->store, changed, error))
 			return false;
 		gbe_session_did(session, "backup %s%s is %s", names[0], i > 0 ? " and more" : "",
-				pinned ? "pinned" : "no longer pinned");
+				store->pinned ? "pinned" : "no longer pinned");
 	}
 	return true;
 }
@@ -46,12 +57,13 @@ pin_backups(GbeSession *session, char *const *names, bool pinned, bool dry_run, 
 bool
 gbe_by_hand_pin(GbeApp *app, char *const *names, bool pinned, bool dry_run, GError **error)
 {
-	GbeSessionOptions how = {.operation = pinned ? "pin" : "unpin", .dry_run = dry_run};
-	GbeSession session;
+	StoreChange store = {
+	    .session.how = {.operation = pinned ? "pin" : "unpin", .dry_run = dry_run},
+	    .names = names,
+	    .pinned = pinned};
 
-	return check_names(names, error) && gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(&session, pin_backups(&session, names, pinned, dry_run, error),
-				  error);
+	return check_names(names, error) &&
+	       gbe_session_do(&store, app, "pin-written", pin_backups, error);
 }
 
 /* True: an update on trial would have nothing to go back to. */
@@ -119,8 +131,8 @@ remove_one(GbeSession *session, const char *name, const char *reason, GError **e
 	GbeEventFields fields = {.action = "delete", .backup = name, .reason = reason};
 
 	if (manifest != NULL)
-		return gbe_retention_remove(session->app, session->observed, manifest, reason, NULL,
-					    error);
+		return gbe_retention_remove(session->change.app, session->observed, manifest,
+					    reason, NULL, error);
 	if (!gbe_store_remove(session->observed->store, name, NULL, error))
 		return false;
 	gbe_event_deleted(&fields);
@@ -128,9 +140,9 @@ remove_one(GbeSession *session, const char *name, const char *reason, GError **e
 }
 
 static bool
-check_removals(GbeSession *session, char *const *names, bool force, GError **error)
+check_removals(const StoreChange *store, GError **error)
 {
-	GbeFacts *facts = session->observed->facts;
+	GbeFacts *facts = store->session.observed->facts;
 	g_autoptr(GPtrArray) all = g_ptr_array_copy(facts->backups, NULL, NULL);
 	GPtrArray *own = facts->backups;
 	bool fine = true;
@@ -139,21 +151,29 @@ check_removals(GbeSession *session, char *const *names, bool force, GError **err
 	 * backups. */
 	g_ptr_array_set_free_func(all, NULL);
 	facts->backups = all;
-	for (guint i = 0; names[i] != NULL && fine; i++) {
-		fine = check_removal(session->observed, names[i], force, error);
+	for (guint i = 0; store->names[i] != NULL && fine; i++) {
+		const char *name = store->names[i];
+
+		fine = check_removal(store->session.observed, name, store->force, error);
 		if (fine)
-			g_ptr_array_remove(all, (gpointer)gbe_facts_backup(facts, names[i]));
+			g_ptr_array_remove(all, (gpointer)gbe_facts_backup(facts, name));
 	}
 	facts->backups = own;
 	return fine;
 }
 
 static bool
-delete_backups(GbeSession *session, char *const *names, bool force, bool dry_run, GError **error)
+delete_backups(gpointer change, GError **error)
 {
-	if (!check_removals(session, names, force, error))
+	StoreChange *store = change;
+	GbeSession *session = &store->session;
+	char *const *names = store->names;
+
+	if (!check_removals(store, error))
 		return false;
-	for (guint i = 0; names[i] != NULL && !dry_run; i++) {
+	if (session->how.dry_run)
+		return true;
+	for (guint i = 0; names[i] != NULL; i++) {
 		if (!remove_one(session, names[i], "by hand", error)) {
 			gbe_session_record(session, "failed", "removal failed", names[i]);
 			return false;
@@ -161,26 +181,27 @@ delete_backups(GbeSession *session, char *const *names, bool force, bool dry_run
 		gbe_session_did(session, "backup %s%s is deleted", names[0],
 				i > 0 ? " and more" : "");
 	}
-	if (!dry_run)
-		gbe_session_record(session, "done", "by hand", names[0]);
+	gbe_session_record(session, "done", "by hand", names[0]);
 	return true;
 }
 
 bool
 gbe_by_hand_delete(GbeApp *app, char *const *names, bool force, bool dry_run, GError **error)
 {
-	GbeSessionOptions how = {.operation = "delete", .dry_run = dry_run};
-	GbeSession session;
+	StoreChange store = {.session.how = {.operation = "delete", .dry_run = dry_run},
+			     .names = names,
+			     .force = force};
 
-	return check_names(names, error) && gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(&session, delete_backups(&session, names, force, dry_run, error),
-				  error);
+	return check_names(names, error) &&
+	       gbe_session_do(&store, app, "delete-done", delete_backups, error);
 }
 
 static bool
-discard_backup(GbeSession *session, const char *name, const char *restored, GError **error)
+discard_backup(gpointer change, GError **error)
 {
-	char *names[] = {(char *)name, NULL};
+	StoreChange *store = change;
+	GbeSession *session = &store->session;
+	const char *name = store->names[0];
 	const GbeManifest *manifest;
 
 	if (!gbe_session_find(session->observed, name, &manifest, error))
@@ -188,21 +209,22 @@ discard_backup(GbeSession *session, const char *name, const char *restored, GErr
 	/* A person has removed the mark meanwhile. */
 	if (!manifest->discard)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "backup %s is to stay", name);
-	if (!check_removals(session, names, false, error) ||
+	if (!check_removals(store, error) ||
 	    !remove_one(session, name, "etcd is healthy on what was restored in its place", error))
 		return false;
-	gbe_session_record(session, "done", "asked for by hand", restored);
+	gbe_session_record(session, "done", "asked for by hand", store->restored);
 	return true;
 }
 
 bool
 gbe_by_hand_discard(GbeApp *app, const char *name, const char *restored, GError **error)
 {
-	GbeSessionOptions how = {.operation = "restore"};
-	GbeSession session;
+	char *const names[] = {(char *)name, NULL};
+	StoreChange store = {.session.how.operation = "restore",
+			     .names = names,
+			     .restored = restored};
 
-	return gbe_session_begin(app, &how, &session, error) &&
-	       gbe_session_finish(&session, discard_backup(&session, name, restored, error), error);
+	return gbe_session_do(&store, app, "discard-done", discard_backup, error);
 }
 
 void
@@ -215,31 +237,27 @@ gbe_by_hand_removal_free(gpointer data)
 	g_free(removal);
 }
 
-typedef struct {
-	bool dry_run;
-	GPtrArray *removed; /* of GbeByHandRemoval */
-} Prune;
-
 static bool
 note_removal(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answer, GError **error)
 {
-	Prune *prune = data;
+	StoreChange *store = data;
 	GbeByHandRemoval *removal = g_new0(GbeByHandRemoval, 1);
 
 	(void)error;
 	removal->name = g_strdup(next->backup->name);
 	removal->reason = g_strdup(next->reason);
-	g_ptr_array_add(prune->removed, removal);
-	if (prune->dry_run)
+	g_ptr_array_add(store->removed, removal);
+	if (store->session.how.dry_run)
 		*ret_answer = GBE_RETENTION_LEAVE;
 	return true;
 }
 
 static bool
-prune_backups(GbeSession *session, bool dry_run, GPtrArray *removed, GError **error)
+prune_backups(gpointer change, GError **error)
 {
+	StoreChange *store = change;
+	GbeSession *session = &store->session;
 	const GbeFacts *facts = session->observed->facts;
-	Prune how = {dry_run, removed};
 
 	if (!gbe_facts_know_listed(facts)) {
 		const char *why = "not an ostree system";
@@ -261,12 +279,14 @@ prune_backups(GbeSession *session, bool dry_run, GPtrArray *removed, GError **er
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "nothing is pruned while something cannot be read: %s",
 				 facts->unread);
-	if (!gbe_retention_run(session->app, session->observed, note_removal, &how, error)) {
-		if (removed->len > 1)
-			gbe_session_did(session, "%u of the backups are deleted", removed->len - 1);
+	if (!gbe_retention_run(session->change.app, session->observed, note_removal, store,
+			       error)) {
+		if (store->removed->len > 1)
+			gbe_session_did(session, "%u of the backups are deleted",
+					store->removed->len - 1);
 		return false;
 	}
-	if (!dry_run && removed->len > 0)
+	if (!session->how.dry_run && store->removed->len > 0)
 		gbe_session_record(session, "done", "by hand", NULL);
 	return true;
 }
@@ -274,12 +294,11 @@ prune_backups(GbeSession *session, bool dry_run, GPtrArray *removed, GError **er
 bool
 gbe_by_hand_prune(GbeApp *app, bool dry_run, GPtrArray **ret_removed, GError **error)
 {
-	GbeSessionOptions how = {.operation = "prune", .dry_run = dry_run};
 	g_autoptr(GPtrArray) removed = g_ptr_array_new_with_free_func(gbe_by_hand_removal_free);
-	GbeSession session;
+	StoreChange store = {.session.how = {.operation = "prune", .dry_run = dry_run},
+			     .removed = removed};
 
-	if (!gbe_session_begin(app, &how, &session, error) ||
-	    !gbe_session_finish(&session, prune_backups(&session, dry_run, removed, error), error))
+	if (!gbe_session_do(&store, app, "prune-done", prune_backups, error))
 		return false;
 	*ret_removed = g_steal_pointer(&removed);
 	return true;

@@ -368,26 +368,6 @@ gbe_certs_remove(GbeApp *app, char *const *directories, char *const *patterns, G
 /* ---- back ---- */
 
 static bool
-make_dir(int archive_fd, int live_fd, const char *name, int *ret_fd, GError **error)
-{
-	gbe_autofd int from_fd = -1;
-	gbe_autofd int to_fd = -1;
-	struct stat st;
-
-	if (mkdirat(live_fd, name, 0700) < 0)
-		return gbe_throw_errno(error, errno, "make the directory %s", name);
-	if (!gbe_open_dir_at(archive_fd, name, &from_fd, error) ||
-	    !gbe_open_dir_at(live_fd, name, &to_fd, error))
-		return false;
-	if (fstat(from_fd, &st) < 0)
-		return gbe_throw_errno(error, errno, "look at the copy of %s", name);
-	if (!gbe_metadata_copy(from_fd, to_fd, &st, name, error))
-		return false;
-	*ret_fd = gbe_steal_fd(&to_fd);
-	return true;
-}
-
-static bool
 copy_link(int from_dir, const char *name, int to_dir, const struct stat *st, GError **error)
 {
 	char target[PATH_MAX];
@@ -449,11 +429,12 @@ put_back_visit(const char *path, int dir_fd, const char *name, const struct stat
 		gbe_autofd int to_above = gbe_steal_fd(&to_fd);
 		g_autoptr(GError) local = NULL;
 
+		if (!gbe_open_dir_at(from_above, parts[i], &from_fd, error))
+			return false;
 		if (!gbe_open_dir_at(to_above, parts[i], &to_fd, &local) &&
 		    (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND) ||
-		     !make_dir(from_above, to_above, parts[i], &to_fd, error)))
-			return false;
-		if (!gbe_open_dir_at(from_above, parts[i], &from_fd, error))
+		     !gbe_clone_top_at(from_fd, to_above, parts[i], false, error) ||
+		     !gbe_open_dir_at(to_above, parts[i], &to_fd, error)))
 			return false;
 	}
 	if (S_ISLNK(st->st_mode) ? !copy_link(dir_fd, name, to_fd, st, error)

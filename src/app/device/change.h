@@ -15,7 +15,7 @@
 typedef struct GbeChange GbeChange;
 
 typedef enum {
-	GBE_STEP_LOOK = 1,     /* changes nothing: a dry run also takes this step */
+	GBE_STEP_LOOK = 1,     /* a dry run also takes this step, which then changes nothing */
 	GBE_STEP_UNLOCKED = 2, /* without the program's lock, which prerun needs meanwhile */
 	/* From this step on, the change has the lock of maintenance (context.h). */
 	GBE_STEP_MAINTENANCE = 4,
@@ -23,7 +23,7 @@ typedef enum {
 
 typedef struct {
 	const char *name; /* of its fault point: what has just been done, "certs-archived" */
-	/* @change: the structure whose first member is the GbeChange. */
+	/* @change: the structure whose first member is the GbeChange. @error is never NULL. */
 	bool (*run)(gpointer change, GError **error);
 	/* Takes back what the step did, in full or in part: it is also called when `run` has failed. It begins with the
 	 * program's lock, which it may release. NULL: nothing to take back. */
@@ -38,9 +38,12 @@ struct GbeChange {
 	const char *name;	 /* "certs reset": of the locks, and in messages */
 	const GbeStep *steps;	 /* ends with a NULL name */
 	bool dry_run;		 /* takes the steps that look, and no others */
+	bool by_any_user;	 /* the rights of files decide, and not the user */
 	bool maintenance_wanted; /* also takes the lock of maintenance (context.h) */
 	/* Writes the intent, durably and under the program's lock; NULL: no step is noted. */
 	bool (*note)(gpointer change, GError **error);
+	/* Called in every case once a step was tried, before the locks are released; NULL. */
+	void (*end)(gpointer change);
 
 	/* Set by the runner. */
 	GbeLock *maintenance;
@@ -50,7 +53,7 @@ struct GbeChange {
 	bool ended;	       /* set by a step: the steps after it are not needed */
 };
 
-/* For root: else GBE_ERROR_FAILED. Other errors are those of the step that failed. If the way back fails, its error
+/* For root, unless ->by_any_user: else GBE_ERROR_FAILED. Other errors are those of the step that failed. If the way back fails, its error
  * follows, and both are GBE_ERROR_PARTIAL. All locks are released when this returns. */
 bool gbe_change_run(GbeChange *change, GError **error) GBE_CHECKED;
 void gbe_change_clear(GbeChange *change);

@@ -14,8 +14,6 @@
 #include "fs/reserve.h"
 #include "sys/deployment/booted.h"
 
-#define MAINTENANCE_WAIT_MS 1000
-
 bool
 gbe_app_new(const char *program, const char *root, GbeApp **ret_app, GError **error)
 {
@@ -114,14 +112,13 @@ gbe_app_open_pki(GbeApp *app, bool make, int *ret_fd, GError **error)
 }
 
 bool
-gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error)
+gbe_app_lock(GbeApp *app, const char *operation, GbeLockWait wait, GError **error)
 {
 	if (app->lock != NULL)
 		return true;
 	if (!gbe_app_open_state(app, true, error))
 		return false;
-	if (!gbe_lock_acquire_at(app->state_fd, GBE_LOCK_NAME, operation, timeout_ms, &app->lock,
-				 error))
+	if (!gbe_lock_acquire_at(app->state_fd, GBE_LOCK_NAME, operation, wait, &app->lock, error))
 		return false;
 	forget_ledger(app);
 	gbe_reserve_release_at(app->state_fd, GBE_RESERVE_NAME);
@@ -145,7 +142,7 @@ gbe_maintenance_lock(GbeApp *app, const char *operation, GbeLock **ret_lock, GEr
 	g_autoptr(GError) local = NULL;
 
 	if (gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &local) &&
-	    gbe_lock_acquire_at(run_fd, GBE_MAINTENANCE_LOCK, operation, MAINTENANCE_WAIT_MS,
+	    gbe_lock_acquire_at(run_fd, GBE_MAINTENANCE_LOCK, operation, GBE_WAIT_MAINTENANCE,
 				ret_lock, &local))
 		return true;
 	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_BUSY) && geteuid() != 0) {

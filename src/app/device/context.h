@@ -73,13 +73,27 @@ bool gbe_app_open_pki(GbeApp *app, bool make, int *ret_fd, GError **error) GBE_C
 /* How long each operation waits for the program's lock, in milliseconds. */
 typedef enum {
 	GBE_WAIT_NOT = 0,
+	/* The lock of maintenance. Before maintenance of etcd, also the program's lock: its holder works on the data. */
+	GBE_WAIT_MAINTENANCE = 1000,
 	/* A person waits, and the message names the holder: long enough for a backup of a small tree to end. */
 	GBE_WAIT_BY_HAND = 2000,
+	/* The lock is free at once, or not at all: its holder was killed, or the work is done without it. */
+	GBE_WAIT_IF_FREE = 2000,
+	/* greenboot waits for the health check, and its result is not lost without the record. */
+	GBE_WAIT_GATE = 5000,
+	/* A unit that records what it did or saw; systemd or the next boot waits for it. */
+	GBE_WAIT_UNIT = 10000,
+	/* etcd's start waits, and must not begin without prerun. */
+	GBE_WAIT_PRERUN = 30000,
+	/* A result that took long to find, and that nobody waits for: of a verification, or status.json. */
+	GBE_WAIT_RESULT = 30000,
+	/* Without its verdict, a run that was green may be taken back: what has the lock may have much to copy. */
+	GBE_WAIT_VERDICT = 60000,
 } GbeLockWait;
 
 /* Opens the state and takes the lock (GBE_ERROR_BUSY names the holder). On a full disk the reserve is given back,
  * so that the work under the lock can be recorded; unlocking takes the reserve again. */
-bool gbe_app_lock(GbeApp *app, const char *operation, guint timeout_ms, GError **error) GBE_CHECKED;
+bool gbe_app_lock(GbeApp *app, const char *operation, GbeLockWait wait, GError **error) GBE_CHECKED;
 void gbe_app_unlock(GbeApp *app);
 /*
  * A lock for streaming etcd's database, cloning its files while it runs, or defragmenting it. Two of these at the

@@ -575,7 +575,8 @@ gbe_rehearse(GbeApp *app, const GbeRehearse *options, GbeRehearsal *ret_rehearsa
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
 	ok = rehearse_update(app, options, session.observed, &rehearsal, error);
-	if (!gbe_session_finish(&session, ok, error))
+	gbe_session_leave(&session);
+	if (!ok)
 		return false;
 	fields = (GbeEventFields){.action = gbe_rehearsal_result_to_string(rehearsal.result),
 				  .deployment = rehearsal.deployment.id,

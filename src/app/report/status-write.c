@@ -14,9 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How long gbe_status_refresh() waits for the lock. */
-#define REFRESH_WAIT_MS 30000
-
 static void add_line(GString *motd, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 static void
@@ -227,7 +224,7 @@ gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!gbe_app_lock(app, operation, REFRESH_WAIT_MS, &error)) {
+	if (!gbe_app_lock(app, operation, GBE_WAIT_RESULT, &error)) {
 		gbe_note("%s", error->message);
 		return;
 	}

@@ -340,7 +340,8 @@ gbe_export(GbeApp *app, const GbeExport *options, GbeExported *ret_exported, GEr
 	if (!gbe_session_begin(app, &how, &session, error))
 		return false;
 	ok = look_at_backup(&export, error) && write_file(&export, error);
-	if (!gbe_session_finish(&session, ok, error))
+	gbe_session_leave(&session);
+	if (!ok)
 		return false;
 	*ret_exported = export.exported;
 	export.exported = (GbeExported){0};

@@ -41,14 +41,17 @@
 #define TOKEN "etcd-cluster"
 
 typedef struct {
+	GbeSession session;
 	GbeApp *app;
 	const GbeImport *options;
-	GbeSession *session;
 	char *name;	    /* of the entry */
 	GbePartial partial; /* the entry in the making */
 	char *member_path;  /* path of member/ in the data, as in the present data */
 	GbeVerification *source;
 	GbeManifest *manifest;
+	GbeDirectory directory; /* what is in the data that was made */
+	GbeMethod method;
+	int data_fd;		     /* the data that was made; -1 */
 	int source_fd;		     /* the snapshot in the entry while it is received; else -1 */
 	int tree_parent_fd, tree_fd; /* when a directory is imported; else -1 */
 	char *tree_name;
@@ -65,6 +68,8 @@ importing_clear(Importing *importing)
 	g_clear_pointer(&importing->name, g_free);
 	g_clear_pointer(&importing->member_path, g_free);
 	g_clear_pointer(&importing->tree_name, g_free);
+	gbe_directory_clear(&importing->directory);
+	gbe_close_fd(&importing->data_fd);
 	gbe_close_fd(&importing->source_fd);
 	gbe_close_fd(&importing->tree_fd);
 	gbe_close_fd(&importing->tree_parent_fd);
@@ -152,7 +157,7 @@ member_of_newest_backup(const GbeObserved *observed)
 static bool
 locate_member(Importing *importing, GError **error)
 {
-	const char *present = importing->session->observed->data->member_path;
+	const char *present = importing->session.observed->data->member_path;
 	const char *member_dir = importing->app->config->etcd.member_dir;
 	bool at_top = g_str_equal(member_dir, "auto") || g_str_equal(member_dir, ".");
 
@@ -161,7 +166,7 @@ locate_member(Importing *importing, GError **error)
 					 error) ||
 		       gbe_prefix(error, "%s", importing->options->path);
 	if (present == NULL && g_str_equal(member_dir, "auto"))
-		importing->member_path = member_of_newest_backup(importing->session->observed);
+		importing->member_path = member_of_newest_backup(importing->session.observed);
 	if (importing->member_path == NULL)
 		importing->member_path = g_strdup(present != NULL ? present
 						  : at_top	  ? ""
@@ -173,7 +178,7 @@ locate_member(Importing *importing, GError **error)
 static bool
 check_beside(const Importing *importing, GError **error)
 {
-	const GbeData *data = importing->session->observed->data;
+	const GbeData *data = importing->session.observed->data;
 	const char *wal = gbe_data_wal_below(importing->app, data->path);
 	int tree_fd = importing->tree_fd;
 	g_auto(GStrv) parts = g_strsplit(importing->member_path, "/", 2);
@@ -213,9 +218,9 @@ hand_over_file(const char *path, int dir_fd, const char *name, const struct stat
 /* Gives the received data to the owner of the present data. Without data: to the user of etcd's unit, else to the owner
  * of the data directory, else to the program's own user. With ->keep_owners: does nothing. */
 static bool
-hand_over(const Importing *importing, int data_fd, GError **error)
+hand_over(const Importing *importing, GError **error)
 {
-	const GbeData *present = importing->session->observed->data;
+	const GbeData *present = importing->session.observed->data;
 	const char *service = importing->app->config->etcd.service;
 	struct stat owner = {.st_mode = S_IFDIR | 0700, .st_uid = geteuid(), .st_gid = getegid()};
 
@@ -226,25 +231,25 @@ hand_over(const Importing *importing, int data_fd, GError **error)
 	if (present->member_path == NULL && service != NULL)
 		(void)gbe_unit_owner(importing->app->root_fd, service, &owner.st_uid,
 				     &owner.st_gid);
-	return gbe_tree_walk(data_fd, NULL, hand_over_file, &owner, error) &&
+	return gbe_tree_walk(importing->data_fd, NULL, hand_over_file, &owner, error) &&
 	       gbe_metadata_hand_over_at(importing->partial.fd, GBE_STORE_DATA, &owner,
 					 owner.st_uid, owner.st_gid, "the data", error);
 }
 
 /* Reads every page and row. *ret_what, newly allocated: the damage, or what is not known; NULL: nothing is wrong. */
 static bool
-read_all(const Importing *importing, int data_fd, GbeDirectory *directory, GbeSeverity *ret_worst,
+read_all(const Importing *importing, GbeDirectory *directory, GbeSeverity *ret_worst,
 	 char **ret_what, GError **error)
 {
 	const GbeDbOptions full = {.level = GBE_VERIFY_FULL};
 	gbe_autofd int wal_fd = gbe_data_open_wal_of_copy(
-	    importing->app, importing->session->observed->data->path, data_fd);
+	    importing->app, importing->session.observed->data->path, importing->data_fd);
 	g_auto(GbeFindings) findings = {0};
 	bool ok;
 
 	gbe_findings_init(&findings);
-	ok = gbe_directory_read(data_fd, importing->member_path, wal_fd, &full, directory,
-				&findings, error);
+	ok = gbe_directory_read(importing->data_fd, importing->member_path, wal_fd, &full,
+				directory, &findings, error);
 	*ret_worst = gbe_findings_worst(&findings);
 	*ret_what = *ret_worst == GBE_FINDING_DAMAGE || *ret_worst == GBE_FINDING_UNKNOWN
 			? gbe_finding_to_text(gbe_findings_first(&findings))
@@ -269,7 +274,7 @@ static bool
 check_at_rest(const Importing *importing, int *ret_lock_fd, GError **error)
 {
 	const char *path = importing->options->path;
-	const char *data_dir = importing->session->observed->data->path;
+	const char *data_dir = importing->session.observed->data->path;
 	const char *wal = gbe_data_wal_below(importing->app, data_dir);
 	gbe_autofd int wal_fd =
 	    gbe_data_open_wal_of_copy(importing->app, data_dir, importing->tree_fd);
@@ -300,9 +305,9 @@ check_at_rest(const Importing *importing, int *ret_lock_fd, GError **error)
 
 /* Copies the directory into the entry, while no etcd can start on it. */
 static bool
-copy_tree(Importing *importing, int *ret_data_fd, GbeMethod *ret_method, GError **error)
+copy_tree(Importing *importing, GError **error)
 {
-	const GbeStore *store = importing->session->observed->store;
+	const GbeStore *store = importing->session.observed->store;
 	const GbeCloneOptions options = {
 	    .allowed = GBE_METHOD_SNAPSHOT,
 	    .read_only = importing->options->keep_owners,
@@ -332,13 +337,13 @@ copy_tree(Importing *importing, int *ret_data_fd, GbeMethod *ret_method, GError 
 	if (!gbe_clone_tree_at(importing->tree_parent_fd, importing->tree_name,
 			       importing->partial.fd, GBE_STORE_DATA, &options, &result, error))
 		return gbe_prefix(error, "copy %s", importing->options->path);
-	*ret_method = result.method;
+	importing->method = result.method;
 	if (GBE_FAULT("import-copied", error) ||
-	    !gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, ret_data_fd, error) ||
-	    !hand_over(importing, *ret_data_fd, error))
+	    !gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, &importing->data_fd, error) ||
+	    !hand_over(importing, error))
 		return false;
 	return result.method != GBE_METHOD_SNAPSHOT ||
-	       gbe_subvolume_set_read_only(*ret_data_fd, true, error);
+	       gbe_subvolume_set_read_only(importing->data_fd, true, error);
 }
 
 /* ---- a snapshot file ---- */
@@ -459,7 +464,7 @@ restore_snapshot(const Importing *importing, GError **error)
 	const char *urls = config->etcd.peer_urls != NULL ? config->etcd.peer_urls : PEER_URLS;
 	const char *token = importing->options->token;
 	const char *wal =
-	    gbe_data_wal_below(importing->app, importing->session->observed->data->path);
+	    gbe_data_wal_below(importing->app, importing->session.observed->data->path);
 	g_autofree char *data_dir = g_build_filename(GBE_STORE_DATA, importing->member_path, NULL);
 	g_autofree char *wal_dir = wal != NULL ? g_build_filename(GBE_STORE_DATA, wal, NULL)
 					       : g_build_filename(data_dir, "member/wal", NULL);
@@ -506,16 +511,17 @@ restore_snapshot(const Importing *importing, GError **error)
 
 /* The result must be sound and have every row of the source. */
 static bool
-prove_restored(const Importing *importing, int data_fd, GbeDirectory *directory, GError **error)
+prove_restored(Importing *importing, GError **error)
 {
+	GbeDirectory *directory = &importing->directory;
 	const GbeDb *from = &importing->source->directory.db;
-	GbeVersion own = importing->session->observed->facts->etcd_version;
+	GbeVersion own = importing->session.observed->facts->etcd_version;
 	GbeVersion needs = gbe_version_parse(from->storage_version != NULL ? from->storage_version
 									   : from->cluster_version);
 	GbeSeverity worst = GBE_FINDING_NOTE;
 	g_autofree char *what = NULL;
 
-	if (!read_all(importing, data_fd, directory, &worst, &what, error))
+	if (!read_all(importing, directory, &worst, &what, error))
 		return false;
 	/* An older tool does not know all of a newer etcd's database, and leaves it as it is: name the versions. */
 	if (worst == GBE_FINDING_DAMAGE && gbe_version_above(needs, own) == GBE_YES)
@@ -537,8 +543,9 @@ prove_restored(const Importing *importing, int data_fd, GbeDirectory *directory,
 
 /* Skips revisions in what was restored, *directory, and reads it again. */
 static bool
-bump_revision(Importing *importing, int data_fd, GbeDirectory *directory, GError **error)
+bump_revision(Importing *importing, GError **error)
 {
+	GbeDirectory *directory = &importing->directory;
 	const GbeImport *options = importing->options;
 	gint64 now = directory->db.revision, next = 0;
 	guint64 by = options->bump;
@@ -557,13 +564,14 @@ bump_revision(Importing *importing, int data_fd, GbeDirectory *directory, GError
 				 "no revision is left %" G_GUINT64_FORMAT " after %" G_GINT64_FORMAT
 				 ": --bump-revision=0 keeps it",
 				 by, now);
-	if (!gbe_layout_open(data_fd, importing->member_path, "member/snap", &snap_fd, error))
+	if (!gbe_layout_open(importing->data_fd, importing->member_path, "member/snap", &snap_fd,
+			     error))
 		return false;
 	fd = openat(snap_fd, GBE_DB_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open member/snap/db");
 	if (!gbe_db_bump(fd, "member/snap/db", next, error) ||
-	    !read_all(importing, data_fd, &bumped, &worst, &what, error))
+	    !read_all(importing, &bumped, &worst, &what, error))
 		return false;
 	if (worst == GBE_FINDING_DAMAGE || bumped.db.revision != next ||
 	    bumped.db.rows != directory->db.rows + 1)
@@ -580,8 +588,7 @@ bump_revision(Importing *importing, int data_fd, GbeDirectory *directory, GError
 /* ---- the backup ---- */
 
 static bool
-describe(Importing *importing, int data_fd, const GbeDirectory *directory, GbeMethod method,
-	 GError **error)
+describe_backup(Importing *importing, GError **error)
 {
 	const GbeImport *options = importing->options;
 	const GbeVerification *source = importing->source;
@@ -597,14 +604,14 @@ describe(Importing *importing, int data_fd, const GbeDirectory *directory, GbeMe
 	g_autofree char *bytes = NULL;
 	gsize size = 0;
 	GbeManifest *manifest = importing->manifest = gbe_partial_manifest(
-	    &importing->partial, importing->session->observed, directory, description);
+	    &importing->partial, importing->session.observed, &importing->directory, description);
 
 	if (options->periodic)
 		manifest->origin = GBE_ORIGIN_PERIODIC;
 	/* A snapshot that this device has just saved does not come from outside. */
 	manifest->outside = !options->periodic;
 	manifest->proved = importing->proved;
-	manifest->method = method;
+	manifest->method = importing->method;
 	if (source != NULL) {
 		manifest->voters = 1;
 		/* The tool may have left the version to the etcd that will use the data. */
@@ -614,8 +621,8 @@ describe(Importing *importing, int data_fd, const GbeDirectory *directory, GbeMe
 		(void)gbe_backup_name_parse(importing->tree_name, &manifest->deployment.id,
 					    &manifest->run, NULL);
 		if (version_file != NULL && *version_file != '\0' &&
-		    gbe_read_file_at(data_fd, version_file, MAX_VERSION_FILE, &bytes, &size,
-				     NULL)) {
+		    gbe_read_file_at(importing->data_fd, version_file, MAX_VERSION_FILE, &bytes,
+				     &size, NULL)) {
 			GbeVersion version = gbe_version_from_file(bytes, size);
 
 			if (version.known)
@@ -623,93 +630,113 @@ describe(Importing *importing, int data_fd, const GbeDirectory *directory, GbeMe
 				    g_strdup_printf("%u.%u", version.major, version.minor);
 		}
 	}
-	return gbe_partial_describe(importing->app, &importing->partial, data_fd,
+	return gbe_partial_describe(importing->app, &importing->partial, importing->data_fd,
 				    importing->member_path, manifest, error);
 }
 
 static bool
-make_backup(Importing *importing, GError **error)
+begin_entry(gpointer change, GError **error)
 {
-	const GbeObserved *observed = importing->session->observed;
-	GbeMethod method = GBE_METHOD_COPY;
-	GbeSeverity worst = GBE_FINDING_NOTE;
-	g_auto(GbeDirectory) directory = {0};
-	g_autofree char *what = NULL;
-	gbe_autofd int data_fd = -1;
+	Importing *importing = change;
+	const GbeObserved *observed = importing->session.observed;
 
+	if (importing->options->periodic) {
+		g_free(importing->name);
+		importing->name =
+		    g_strdup_printf("periodic-%" G_GUINT64_FORMAT, observed->facts->next_sequence);
+	}
 	if (observed->data->wal_dir != NULL && !gbe_data_check_whole(observed->data, error))
 		return gbe_rethrow(error, GBE_ERROR_REFUSED);
-	if (!locate_member(importing, error) || !check_beside(importing, error) ||
-	    !gbe_partial_make(observed, importing->name, &importing->partial, error))
-		return false;
+	return locate_member(importing, error) && check_beside(importing, error) &&
+	       gbe_partial_make(observed, importing->name, &importing->partial, error);
+}
+
+/* An unfinished entry must be removed before the lock is released. */
+static bool
+drop_entry(gpointer change, GError **error)
+{
+	Importing *importing = change;
+
+	(void)error;
+	gbe_close_fd(&importing->data_fd);
+	gbe_partial_clear(&importing->partial);
+	return true;
+}
+
+static bool
+receive_data(gpointer change, GError **error)
+{
+	Importing *importing = change;
+	GbeSeverity worst = GBE_FINDING_NOTE;
+	g_autofree char *what = NULL;
+
 	if (importing->tree_fd >= 0) {
-		if (!copy_tree(importing, &data_fd, &method, error) ||
-		    !read_all(importing, data_fd, &directory, &worst, &what, error))
+		if (!copy_tree(importing, error) ||
+		    !read_all(importing, &importing->directory, &worst, &what, error))
 			return false;
-		if (what != NULL)
-			return gbe_throw(error,
-					 worst == GBE_FINDING_DAMAGE ? GBE_ERROR_VERIFY_FAILED
-								     : GBE_ERROR_CANNOT_TELL,
-					 "%s: %s", importing->options->path, what);
-	} else {
-		if (!unpack(importing, error) || GBE_FAULT("import-unpacked", error) ||
-		    !restore_snapshot(importing, error))
-			return false;
-		if (unlinkat(importing->partial.fd, SNAPSHOT, 0) < 0)
-			return gbe_throw_errno(error, errno, "remove %s", SNAPSHOT);
-		if (!gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, &data_fd, error) ||
-		    !hand_over(importing, data_fd, error))
-			return false;
-		if (!prove_restored(importing, data_fd, &directory, error) ||
-		    !bump_revision(importing, data_fd, &directory, error))
-			return false;
+		return what == NULL ||
+		       gbe_throw(error,
+				 worst == GBE_FINDING_DAMAGE ? GBE_ERROR_VERIFY_FAILED
+							     : GBE_ERROR_CANNOT_TELL,
+				 "%s: %s", importing->options->path, what);
 	}
-	return describe(importing, data_fd, &directory, method, error) &&
-	       gbe_partial_publish(&importing->partial, error);
+	if (!unpack(importing, error) || GBE_FAULT("import-unpacked", error) ||
+	    !restore_snapshot(importing, error))
+		return false;
+	if (unlinkat(importing->partial.fd, SNAPSHOT, 0) < 0)
+		return gbe_throw_errno(error, errno, "remove %s", SNAPSHOT);
+	if (!gbe_open_dir_at(importing->partial.fd, GBE_STORE_DATA, &importing->data_fd, error) ||
+	    !hand_over(importing, error))
+		return false;
+	return prove_restored(importing, error) && bump_revision(importing, error);
+}
+
+static bool
+publish_backup(gpointer change, GError **error)
+{
+	Importing *importing = change;
+	bool periodic = importing->options->periodic;
+
+	if (!describe_backup(importing, error) || !gbe_partial_publish(&importing->partial, error))
+		return false;
+	gbe_state_note_entry(importing->app, GBE_LEDGER_BACKUP, importing->manifest,
+			     periodic ? "periodic" : "imported");
+	if (!periodic)
+		gbe_session_record(&importing->session, "done", importing->manifest->description,
+				   importing->name);
+	return true;
 }
 
 bool
 gbe_import(GbeApp *app, const GbeImport *options, GbeImported *ret_imported, GError **error)
 {
-	const GbeSessionOptions how = {.operation = "import"};
-	GbeSession session;
-	g_auto(Importing) importing = {.app = app,
+	static const GbeStep steps[] = {
+	    GBE_SESSION_LOOK,
+	    {"import-begun", begin_entry, drop_entry, 0, 0},
+	    {"import-received", receive_data, NULL, 0, 0},
+	    {"import-published", publish_backup, NULL, 0, 0},
+	    {NULL, NULL, NULL, 0, 0},
+	};
+	g_auto(Importing) importing = {.session.how.operation = "import",
+				       .app = app,
 				       .options = options,
-				       .session = &session,
+				       .method = GBE_METHOD_COPY,
+				       .data_fd = -1,
 				       .source_fd = -1,
 				       .tree_parent_fd = -1,
 				       .tree_fd = -1,
 				       .partial = {.fd = -1}};
-	GbeImported imported = {0};
-	bool ok;
 
 	if (!open_source(&importing, error))
 		return false;
 	importing.name = options->name != NULL ? g_strdup(options->name)
 					       : derive_name(options->path, importing.tree_fd >= 0);
 	if (!gbe_backup_name_check_manual(importing.name, error) ||
-	    !gbe_session_begin(app, &how, &session, error))
+	    !gbe_session_run(&importing, app, steps, error))
 		return false;
-	if (options->periodic) {
-		g_free(importing.name);
-		importing.name = g_strdup_printf("periodic-%" G_GUINT64_FORMAT,
-						 session.observed->facts->next_sequence);
-	}
-	ok = make_backup(&importing, error);
-	if (ok) {
-		imported = (GbeImported){.name = g_strdup(importing.name),
-					 .size = importing.manifest->size,
-					 .revision = importing.manifest->revision,
-					 .bump = importing.bump};
-		gbe_state_note_entry(app, GBE_LEDGER_BACKUP, importing.manifest,
-				     options->periodic ? "periodic" : "imported");
-		if (!options->periodic)
-			gbe_session_record(&session, "done", importing.manifest->description,
-					   importing.name);
-	}
-	/* An unfinished entry must be removed before the session releases the lock. */
-	importing_clear(&importing);
-	if (ok)
-		*ret_imported = imported;
-	return gbe_session_finish(&session, ok, error);
+	*ret_imported = (GbeImported){.name = g_steal_pointer(&importing.name),
+				      .size = importing.manifest->size,
+				      .revision = importing.manifest->revision,
+				      .bump = importing.bump};
+	return true;
 }

@@ -61,7 +61,7 @@ gbe_configuration_load_for_boot(GbeApp *app, const char *deployment, char **ret_
 	text = gbe_json_print_object(object);
 	if (gbe_state_read(app, GBE_CONFIGURATION_RECORD, false, &before, NULL) && before != NULL)
 		old = gbe_json_print_object(before);
-	if (g_strcmp0(old, text) == 0 || !gbe_app_lock(app, app->program, 0, NULL))
+	if (g_strcmp0(old, text) == 0 || !gbe_app_lock(app, app->program, GBE_WAIT_NOT, NULL))
 		return;
 	(void)!gbe_state_write(app, GBE_CONFIGURATION_RECORD, object, NULL);
 	if (!locked)

@@ -16,7 +16,6 @@
 #define STORES "stores"
 /* The same names as in the records, as version 0.2 reads and writes them. */
 #define NEWEST "newest"
-#define LOCK_WAIT_MS 10000
 
 bool
 gbe_history_is_newer(const char *name, const char *known)
@@ -71,7 +70,7 @@ gbe_history_change(GbeApp *app, const char *store, GbeHistoryChange change, gpoi
 	g_autoptr(GError) error = NULL;
 	JsonObject *stores;
 
-	if (gbe_app_lock(app, "store", LOCK_WAIT_MS, &error)) {
+	if (gbe_app_lock(app, "store", GBE_WAIT_UNIT, &error)) {
 		if (gbe_state_read(app, GBE_STATE_STORES, true, &object, &error)) {
 			if (object == NULL)
 				object = json_object_new();

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "app/backup/observe.h"
+#include "app/device/change.h"
 #include "app/upkeep/live-etcd.h"
-#include "base/fault.h"
 #include "core/decide/situation.h"
 #include "core/health/defrag.h"
 #include "core/space.h"
@@ -14,6 +14,7 @@
 #define ASK_SECONDS 5
 
 typedef struct {
+	GbeChange change;
 	GbeLiveEtcd live;
 	const GbeAlarmClear *options;
 	GbeAlarmCleared *cleared;
@@ -52,8 +53,8 @@ gbe_step_result_to_string(GbeStepResult result)
 	return words[result];
 }
 
-/* Takes @detail. */
-static void
+/* Takes @detail. Always true. */
+static bool
 note_step(Clearing *clearing, const char *name, GbeStepResult result, char *detail)
 {
 	const GbeAlarmClear *options = clearing->options;
@@ -63,6 +64,9 @@ note_step(Clearing *clearing, const char *name, GbeStepResult result, char *deta
 	g_ptr_array_add(clearing->cleared->steps, step);
 	if (options->stepped != NULL)
 		options->stepped(step, options->data);
+	if (result == GBE_STEP_DONE)
+		clearing->changed = true;
+	return true;
 }
 
 static gint64
@@ -74,7 +78,7 @@ deadline_of(const Clearing *clearing)
 static bool
 fail_step(Clearing *clearing, const char *step, const GbeCallFailure *failure, GError **error)
 {
-	note_step(clearing, step, GBE_STEP_FAILED, g_strdup(failure->why));
+	(void)note_step(clearing, step, GBE_STEP_FAILED, g_strdup(failure->why));
 	if (clearing->changed)
 		return gbe_throw(error, GBE_ERROR_PARTIAL,
 				 "etcd did not do the step %s: %s; what was done before it stays, "
@@ -113,32 +117,55 @@ throw_corrupt(GbeApp *app, GError **error)
 }
 
 static bool
-back_up(Clearing *clearing, GError **error)
+look_at_alarm(gpointer change, GError **error)
 {
+	Clearing *clearing = change;
+	GbeLiveEtcd *live = &clearing->live;
 	GbeAlarmCleared *cleared = clearing->cleared;
-	g_autoptr(GError) local = NULL;
+	const GbeHealthFacts *facts;
 
-	if (clearing->options->no_backup) {
-		note_step(clearing, "backup", GBE_STEP_SKIPPED, g_strdup("--no-backup"));
-		return true;
-	}
-	if (clearing->options->dry_run) {
-		note_step(clearing, "backup", GBE_STEP_WOULD, g_strdup("the data as it is"));
-		return true;
-	}
-	if (gbe_live_etcd_back_up(&clearing->live, "before the alarm NOSPACE was cleared",
-				  &cleared->backup, &local)) {
-		clearing->changed = true;
-		note_step(clearing, "backup", GBE_STEP_DONE, g_strdup(cleared->backup));
-		return true;
-	}
-	note_step(clearing, "backup", GBE_STEP_FAILED, g_strdup(local->message));
-	return gbe_pass(error, &local);
+	if (!gbe_live_etcd_open(clearing->change.app, clearing->change.name, live, error))
+		return false;
+	gbe_live_etcd_look(live, 0);
+	if (!gbe_live_etcd_check_root(live, error))
+		return false;
+	facts = live->look->facts;
+	if (facts->write.reach != GBE_REACH_ANSWERED)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "which alarms etcd has cannot be told: %s",
+				 live->look->report->reason);
+	if (facts->corrupt)
+		return throw_corrupt(live->app, error);
+	cleared->was_up = facts->no_space;
+	cleared->cleared = clearing->change.ended = !facts->no_space;
+	clearing->size_before = MAX(facts->db_size, 0);
+	return true;
 }
 
 static bool
-compact(Clearing *clearing, GError **error)
+back_up_and_lock(gpointer change, GError **error)
 {
+	Clearing *clearing = change;
+	GbeAlarmCleared *cleared = clearing->cleared;
+
+	bool dry_run = clearing->options->dry_run;
+
+	if (clearing->options->no_backup)
+		(void)note_step(clearing, "backup", GBE_STEP_SKIPPED, g_strdup("--no-backup"));
+	else if (dry_run)
+		(void)note_step(clearing, "backup", GBE_STEP_WOULD, g_strdup("the data as it is"));
+	else if (!gbe_live_etcd_back_up(&clearing->live, "before the alarm NOSPACE was cleared",
+					&cleared->backup, error))
+		return !note_step(clearing, "backup", GBE_STEP_FAILED, g_strdup((*error)->message));
+	else
+		(void)note_step(clearing, "backup", GBE_STEP_DONE, g_strdup(cleared->backup));
+	return dry_run || gbe_live_etcd_lock(&clearing->live, error);
+}
+
+static bool
+compact_history(gpointer change, GError **error)
+{
+	Clearing *clearing = change;
 	guint64 keep = clearing->live.app->config->alarm.compact_keep;
 	gint64 revision = clearing->live.look->facts->revision;
 	gint64 to = gbe_alarm_compaction(revision, keep);
@@ -146,34 +173,27 @@ compact(Clearing *clearing, GError **error)
 	g_autofree char *what = g_strdup_printf(
 	    "history before revision %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, to, revision);
 
-	if (to == 0) {
-		note_step(clearing, "compact", GBE_STEP_SKIPPED,
-			  g_strdup_printf("there are %" G_GINT64_FORMAT " revisions, and [alarm] "
-					  "compact-keep=%" G_GUINT64_FORMAT,
-					  revision, keep));
-		return true;
-	}
-	if (clearing->options->dry_run) {
-		note_step(clearing, "compact", GBE_STEP_WOULD, g_steal_pointer(&what));
-		return true;
-	}
-	if (gbe_client_compact(clearing->live.look->client, to, deadline_of(clearing), &failure)) {
-		clearing->changed = true;
-		note_step(clearing, "compact", GBE_STEP_DONE, g_steal_pointer(&what));
-		return true;
-	}
+	if (to == 0)
+		return note_step(clearing, "compact", GBE_STEP_SKIPPED,
+				 g_strdup_printf("there are %" G_GINT64_FORMAT
+						 " revisions, and [alarm] "
+						 "compact-keep=%" G_GUINT64_FORMAT,
+						 revision, keep));
+	if (clearing->options->dry_run)
+		return note_step(clearing, "compact", GBE_STEP_WOULD, g_steal_pointer(&what));
+	if (gbe_client_compact(clearing->live.look->client, to, deadline_of(clearing), &failure))
+		return note_step(clearing, "compact", GBE_STEP_DONE, g_steal_pointer(&what));
 	/* etcd has already compacted to a later revision. */
-	if (failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE) {
-		note_step(clearing, "compact", GBE_STEP_SKIPPED,
-			  g_strdup_printf("etcd has forgotten the %s already", what));
-		return true;
-	}
+	if (failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE)
+		return note_step(clearing, "compact", GBE_STEP_SKIPPED,
+				 g_strdup_printf("etcd has forgotten the %s already", what));
 	return fail_step(clearing, "compact", &failure, error);
 }
 
 static bool
-defragment(Clearing *clearing, GError **error)
+defragment_db(gpointer change, GError **error)
 {
+	Clearing *clearing = change;
 	const GbeHealthFacts *facts = clearing->live.look->facts;
 	g_auto(GbeCallFailure) failure = {0};
 	g_autoptr(GError) no_room = NULL;
@@ -182,27 +202,22 @@ defragment(Clearing *clearing, GError **error)
 
 	/* etcd does not count the space that the compaction has freed yet: there may be enough room. */
 	gbe_live_etcd_look(&clearing->live, 0);
-	if (!gbe_live_etcd_check_room(&clearing->live, &no_room)) {
-		note_step(clearing, "defrag", GBE_STEP_SKIPPED, g_strdup(no_room->message));
-		return true;
-	}
+	if (!gbe_live_etcd_check_room(&clearing->live, &no_room))
+		return note_step(clearing, "defrag", GBE_STEP_SKIPPED, g_strdup(no_room->message));
 	before = gbe_size_to_text((guint64)clearing->size_before);
-	if (clearing->options->dry_run) {
-		note_step(clearing, "defrag", GBE_STEP_WOULD, g_steal_pointer(&before));
-		return true;
-	}
+	if (clearing->options->dry_run)
+		return note_step(clearing, "defrag", GBE_STEP_WOULD, g_steal_pointer(&before));
 	if (!gbe_client_defragment(clearing->live.look->client, deadline_of(clearing), &failure))
 		return fail_step(clearing, "defrag", &failure, error);
-	clearing->changed = true;
 	gbe_live_etcd_look(&clearing->live, 0);
 	after = gbe_size_to_text((guint64)MAX(facts->db_size, 0));
-	note_step(clearing, "defrag", GBE_STEP_DONE, g_strdup_printf("%s, was %s", after, before));
-	return true;
+	return note_step(clearing, "defrag", GBE_STEP_DONE,
+			 g_strdup_printf("%s, was %s", after, before));
 }
 
-/* False without an error: etcd would raise the alarm again. */
-static bool
-is_worth_it(Clearing *clearing)
+/* Why etcd would raise the alarm again, newly allocated; NULL: it would not. */
+static char *
+why_in_vain(const Clearing *clearing)
 {
 	gint64 size = clearing->live.look->facts->db_size;
 	gint64 quota = clearing->live.look->facts->quota;
@@ -210,15 +225,12 @@ is_worth_it(Clearing *clearing)
 	g_autofree char *may = NULL;
 
 	if (gbe_alarm_is_full(size, quota) != GBE_YES)
-		return true;
+		return NULL;
 	has = gbe_size_to_text((guint64)size);
 	may = gbe_size_to_text((guint64)quota);
-	clearing->cleared->reason =
-	    g_strdup_printf("etcd's database has %s of a quota of %s, and the next write would "
-			    "raise the alarm again: delete keys, or raise --quota-backend-bytes",
-			    has, may);
-	note_step(clearing, "disarm", GBE_STEP_SKIPPED, g_strdup(clearing->cleared->reason));
-	return false;
+	return g_strdup_printf("etcd's database has %s of a quota of %s, and the next write would "
+			       "raise the alarm again: delete keys, or raise --quota-backend-bytes",
+			       has, may);
 }
 
 static bool
@@ -231,8 +243,9 @@ is_member(const GbeEtcdMembers *members, guint64 id)
 }
 
 static bool
-disarm(Clearing *clearing, GError **error)
+disarm_alarm(gpointer change, GError **error)
 {
+	Clearing *clearing = change;
 	const GbeHealthLook *look = clearing->live.look;
 	const GbeEtcdAlarm own = {look->facts->member_id, GBE_ALARM_NOSPACE};
 	g_autoptr(GString) text = g_string_new("NOSPACE");
@@ -242,11 +255,14 @@ disarm(Clearing *clearing, GError **error)
 	gint64 deadline;
 	bool ok;
 
-	if (clearing->options->dry_run) {
-		note_step(clearing, "disarm", GBE_STEP_WOULD, g_strdup("NOSPACE"));
-		note_step(clearing, "prove", GBE_STEP_WOULD, g_strdup("a write"));
-		return true;
-	}
+	if (clearing->options->dry_run)
+		return note_step(clearing, "disarm", GBE_STEP_WOULD, g_strdup("NOSPACE")) &&
+		       note_step(clearing, "prove", GBE_STEP_WOULD, g_strdup("a write"));
+	clearing->cleared->reason = why_in_vain(clearing);
+	clearing->change.ended = clearing->cleared->reason != NULL;
+	if (clearing->change.ended)
+		return note_step(clearing, "disarm", GBE_STEP_SKIPPED,
+				 g_strdup(clearing->cleared->reason));
 	if (!gbe_client_disarm(look->client, &own, deadline_of(clearing), &failure))
 		return fail_step(clearing, "disarm", &failure, error);
 	clearing->changed = true;
@@ -270,14 +286,14 @@ disarm(Clearing *clearing, GError **error)
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
 	if (!ok)
 		return fail_step(clearing, "disarm", &failure, error);
-	note_step(clearing, "disarm", GBE_STEP_DONE, g_strdup(text->str));
-	return true;
+	return note_step(clearing, "disarm", GBE_STEP_DONE, g_strdup(text->str));
 }
 
 /* The write changes no key. Only the alarm could refuse it, and the alarm is asked for afterwards. */
 static bool
-prove(Clearing *clearing, GError **error)
+prove_by_write(gpointer change, GError **error)
 {
+	Clearing *clearing = change;
 	GbeAlarmCleared *cleared = clearing->cleared;
 	GbeClient *client = clearing->live.look->client;
 	gint64 deadline = g_get_monotonic_time() + ASK_SECONDS * G_USEC_PER_SEC;
@@ -294,45 +310,13 @@ prove(Clearing *clearing, GError **error)
 						  "x has the alarm NOSPACE, too: clear it there",
 						  left->member_id);
 	cleared->cleared = left == NULL;
-	note_step(clearing, "prove", cleared->cleared ? GBE_STEP_DONE : GBE_STEP_FAILED,
-		  g_strdup(cleared->cleared ? "a write went through" : cleared->reason));
+	(void)note_step(clearing, "prove", cleared->cleared ? GBE_STEP_DONE : GBE_STEP_FAILED,
+			g_strdup(cleared->cleared ? "a write went through" : cleared->reason));
 	gbe_message_clear(GBE_MESSAGE_ALARMS, &alarms);
-	return true;
-}
-
-static bool
-clear_alarm(Clearing *clearing, GError **error)
-{
-	const GbeHealthFacts *facts = clearing->live.look->facts;
-	GbeAlarmCleared *cleared = clearing->cleared;
-	bool dry_run = clearing->options->dry_run;
-
-	gbe_live_etcd_look(&clearing->live, 0);
-	if (!gbe_live_etcd_check_root(&clearing->live, error))
-		return false;
-	if (facts->write.reach != GBE_REACH_ANSWERED)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "which alarms etcd has cannot be told: %s",
-				 clearing->live.look->report->reason);
-	if (facts->corrupt)
-		return throw_corrupt(clearing->live.app, error);
-	cleared->was_up = facts->no_space;
-	cleared->cleared = !facts->no_space;
-	clearing->size_before = MAX(facts->db_size, 0);
-	if (!facts->no_space)
-		return true;
-	if (!back_up(clearing, error) || (!dry_run && !gbe_live_etcd_lock(&clearing->live, error)))
-		return false;
-	if (!compact(clearing, error) || GBE_FAULT("alarm-compacted", error) ||
-	    !defragment(clearing, error))
-		return false;
-	if (!dry_run && !is_worth_it(clearing))
-		return true;
-	if (!disarm(clearing, error) || (!dry_run && !prove(clearing, error)))
-		return false;
 	if (cleared->cleared) {
 		g_autofree char *before = gbe_size_to_text((guint64)clearing->size_before);
-		g_autofree char *after = gbe_size_to_text((guint64)MAX(facts->db_size, 0));
+		g_autofree char *after =
+		    gbe_size_to_text((guint64)MAX(clearing->live.look->facts->db_size, 0));
 		g_autofree char *text =
 		    g_strdup_printf("its database has %s, and had %s", after, before);
 		GbeEventFields fields = {.action = "alarm",
@@ -344,18 +328,33 @@ clear_alarm(Clearing *clearing, GError **error)
 	return true;
 }
 
+/* Without the program's lock, for which greenboot waits. A dry run also takes the steps that say what they would do. */
+static const GbeStep alarm_steps[] = {
+    {"alarm-looked", look_at_alarm, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"alarm-locked", back_up_and_lock, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"alarm-compacted", compact_history, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"alarm-defragmented", defragment_db, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"alarm-disarmed", disarm_alarm, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"alarm-proved", prove_by_write, NULL, GBE_STEP_UNLOCKED, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
+
 bool
 gbe_alarm_clear(GbeApp *app, const GbeAlarmClear *options, GbeAlarmCleared **ret_cleared,
 		GError **error)
 {
 	g_autoptr(GbeAlarmCleared) cleared = g_new0(GbeAlarmCleared, 1);
-	Clearing clearing = {.options = options, .cleared = cleared};
+	Clearing clearing = {.change = {.app = app,
+					.name = "alarm clear",
+					.steps = alarm_steps,
+					.dry_run = options->dry_run},
+			     .options = options,
+			     .cleared = cleared};
 	bool ok;
 
 	cleared->steps = g_ptr_array_new_with_free_func(step_free);
-	if (!gbe_live_etcd_open(app, "alarm clear", &clearing.live, error))
-		return false;
-	ok = clear_alarm(&clearing, error);
+	ok = gbe_change_run(&clearing.change, error);
+	gbe_change_clear(&clearing.change);
 	gbe_live_etcd_clear(&clearing.live);
 	if (ok || cleared->steps->len > 0)
 		*ret_cleared = g_steal_pointer(&cleared);

@@ -316,7 +316,7 @@ run_tool_on_data(GbeSession *session, guint64 seconds, GError **error)
 	const char *tool = NULL;
 	struct stat st;
 
-	if (!gbe_etcd_tool_open(session->app, TOOL_FOR, &tool, &tool_fd, error) ||
+	if (!gbe_etcd_tool_open(session->change.app, TOOL_FOR, &tool, &tool_fd, error) ||
 	    !gbe_layout_open(data->fd, data->member_path, "member", &member_fd, error))
 		return false;
 	if (fstat(observed->lock_fd, &st) < 0)
@@ -324,7 +324,7 @@ run_tool_on_data(GbeSession *session, guint64 seconds, GError **error)
 				       data->path);
 	/* The database will not match the closing record. */
 	if (observed->facts->owner != NULL && observed->facts->owner->closing.present &&
-	    !gbe_state_open(session->app, observed->facts->owner->sequence, error))
+	    !gbe_state_open(session->change.app, observed->facts->owner->sequence, error))
 		return false;
 	if (GBE_FAULT("defrag-data-cleared", error))
 		return false;
@@ -365,25 +365,45 @@ prove_data(GbeObserved *observed, const GbeDb *was, GbeDefragResult *result, GEr
 			 result->backup != NULL ? "` brings it back" : "");
 }
 
+typedef struct {
+	GbeSession session;
+	guint64 seconds;
+	GbeDefragResult *result;
+} DefragData;
+
 static bool
-defragment_data(GbeSession *session, guint64 seconds, GbeDefragResult *result, GError **error)
+defragment_data(DefragData *change, GError **error)
 {
-	const GbeData *data = session->observed->data;
+	GbeObserved *observed = change->session.observed;
+	const GbeData *data = observed->data;
+	GbeDefragResult *result = change->result;
 	g_auto(GbeDb) was = {0};
 	gint64 began;
 
-	if (!check_stopped(session->observed, error) || !read_db(data, &was, error))
+	if (!check_stopped(observed, error) || !read_db(data, &was, error))
 		return false;
 	result->before = sizes_of_db(&was);
 	if (!check_room(data->fd, data->path, gbe_defrag_room(result->before.in_use), error))
 		return false;
 	began = g_get_monotonic_time();
-	if (!run_tool_on_data(session, seconds, error) || GBE_FAULT("defrag-data-done", error))
+	if (!run_tool_on_data(&change->session, change->seconds, error) ||
+	    GBE_FAULT("defrag-data-done", error))
 		return false;
 	result->duration_usec = g_get_monotonic_time() - began;
 	result->done = true;
-	result->healthy = prove_data(session->observed, &was, result, error);
+	result->healthy = prove_data(observed, &was, result, error);
 	return result->healthy;
+}
+
+static bool
+defragment_and_record(gpointer change, GError **error)
+{
+	DefragData *data = change;
+	bool ok = defragment_data(data, error);
+
+	gbe_session_record(&data->session, ok ? "done" : "failed",
+			   ok ? "the stopped database" : (*error)->message, data->result->backup);
+	return ok;
 }
 
 /* Is there anything to do? */
@@ -404,39 +424,36 @@ look_at_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *result, boo
 		result->healthy = true;
 		*ret_due = is_due(app, options, sizes_of_db(&db), result);
 	}
-	return gbe_session_finish(&session, ok, error);
+	gbe_session_leave(&session);
+	return ok;
 }
 
 bool
 gbe_defrag_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result, GError **error)
 {
-	const GbeSessionOptions how = {.operation = "defrag", .data = true};
+	static const GbeStep steps[] = {
+	    GBE_SESSION_LOOK,
+	    {"defrag-data-recorded", defragment_and_record, NULL, 0, 0},
+	    {NULL, NULL, NULL, 0, 0},
+	};
 	const GbeByHandBackup before = {.description = "before a defragmentation"};
 	g_auto(GbeByHandResult) backup = {0};
 	g_auto(GbeDefragResult) result = {0};
-	GbeSession session;
-	bool due = false, ok;
+	DefragData data = {.session.how = {.operation = "defrag", .data = true},
+			   .seconds = options->timeout,
+			   .result = &result};
+	bool due = false;
 
 	if (!look_at_data(app, options, &result, &due, error))
 		return false;
-	if (due && !options->dry_run) {
-		if (!options->no_backup) {
-			if (!gbe_by_hand_backup(app, &before, &backup, error))
-				return gbe_prefix(error,
-						  "no copy beforehand (--no-backup goes without)");
-			result.backup = g_steal_pointer(&backup.name);
-		}
-		if (!gbe_session_begin(app, &how, &session, error))
-			return false;
-		ok = defragment_data(&session, options->timeout, &result, error);
-		gbe_session_record(&session, ok ? "done" : "failed",
-				   ok		   ? "the stopped database"
-				   : error != NULL ? (*error)->message
-						   : NULL,
-				   result.backup);
-		if (!gbe_session_finish(&session, ok, error))
-			return false;
+	due = due && !options->dry_run;
+	if (due && !options->no_backup) {
+		if (!gbe_by_hand_backup(app, &before, &backup, error))
+			return gbe_prefix(error, "no copy beforehand (--no-backup goes without)");
+		result.backup = g_steal_pointer(&backup.name);
 	}
+	if (due && !gbe_session_run(&data, app, steps, error))
+		return false;
 	*ret_result = result;
 	result = (GbeDefragResult){0};
 	return true;
@@ -446,10 +463,9 @@ gbe_defrag_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_resu
  * wrote the database again. app/backup/partial.h has the steps and what a power cut leaves. ---- */
 
 typedef struct {
-	GbeApp *app;
+	GbeSession session;
 	const char *name; /* the name of the new backup */
 	const GbeDefrag *options;
-	GbeSession *session;
 	GbeDefragResult *result;
 	const GbeManifest *from;
 	GbeVerification *source; /* of @from, with every row */
@@ -475,7 +491,7 @@ run_tool_on_clone(const Anew *anew, int data_fd, GError **error)
 	const char *tool = NULL;
 	struct stat st;
 
-	if (!gbe_etcd_tool_open(anew->app, TOOL_FOR, &tool, &tool_fd, error) ||
+	if (!gbe_etcd_tool_open(anew->session.change.app, TOOL_FOR, &tool, &tool_fd, error) ||
 	    !gbe_layout_open(data_fd, anew->member_path, "member", &member_fd, error) ||
 	    !gbe_layout_open_db(data_fd, anew->member_path, &db_fd, error))
 		return false;
@@ -489,7 +505,8 @@ static bool
 prove_clone(const Anew *anew, int data_fd, GbeDirectory *directory, GError **error)
 {
 	const GbeDbOptions full = {.level = GBE_VERIFY_FULL};
-	gbe_autofd int wal_fd = gbe_data_open_wal_of_copy(anew->app, anew->from->data_dir, data_fd);
+	gbe_autofd int wal_fd =
+	    gbe_data_open_wal_of_copy(anew->session.change.app, anew->from->data_dir, data_fd);
 	g_auto(GbeFindings) findings = {0};
 	g_autofree char *what = NULL;
 
@@ -506,13 +523,14 @@ prove_clone(const Anew *anew, int data_fd, GbeDirectory *directory, GError **err
 }
 
 static bool
-make_backup(Anew *anew, GError **error)
+make_backup(gpointer change, GError **error)
 {
+	Anew *anew = change;
 	/* A writable directory and not a snapshot: the tool writes into it. */
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_REFLINK,
 					 .progress = gbe_app_progress,
-					 .progress_data = anew->app};
-	const GbeObserved *observed = anew->session->observed;
+					 .progress_data = anew->session.change.app};
+	const GbeObserved *observed = anew->session.observed;
 	const GbeManifest *from = anew->from;
 	const GbeStore *at = gbe_store_at(observed->store, from->name);
 	guint64 room = gbe_defrag_room(anew->result->before.in_use) +
@@ -533,8 +551,8 @@ make_backup(Anew *anew, GError **error)
 			       &cloned, error) ||
 	    !gbe_open_dir_at(anew->partial.fd, GBE_STORE_DATA, &data_fd, error))
 		return false;
-	if (!gbe_member_locate(data_fd, anew->app->config->etcd.member_dir, &anew->member_path,
-			       error))
+	if (!gbe_member_locate(data_fd, anew->session.change.app->config->etcd.member_dir,
+			       &anew->member_path, error))
 		return false;
 	began = g_get_monotonic_time();
 	if (!run_tool_on_clone(anew, data_fd, error))
@@ -548,65 +566,73 @@ make_backup(Anew *anew, GError **error)
 		manifest->etcd_version = g_strdup(from->etcd_version);
 	if (manifest->data_version == NULL)
 		manifest->data_version = g_strdup(from->data_version);
-	if (!gbe_partial_describe(anew->app, &anew->partial, data_fd, anew->member_path, manifest,
-				  error) ||
+	if (!gbe_partial_describe(anew->session.change.app, &anew->partial, data_fd,
+				  anew->member_path, manifest, error) ||
 	    !gbe_partial_publish(&anew->partial, error))
 		return false;
 	anew->result->after = sizes_of_db(&directory.db);
 	anew->result->done = true;
 	anew->result->made = g_strdup(anew->name);
+	gbe_session_record(&anew->session, "done", from->name, anew->name);
 	return true;
 }
 
-/* Checks that the backup matches its manifest, and is sound; then makes the other one where there is work. */
+/* An unfinished entry must be removed before the lock is released. */
 static bool
-look_and_make(Anew *anew, GError **error)
+drop_entry(gpointer change, GError **error)
+{
+	Anew *anew = change;
+
+	(void)error;
+	gbe_partial_clear(&anew->partial);
+	return true;
+}
+
+/* Checks that the backup matches its manifest, and is sound. */
+static bool
+read_backup(gpointer change, GError **error)
 {
 	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
+	Anew *anew = change;
+	const GbeObserved *observed = anew->session.observed;
+	GbeApp *app = anew->session.change.app;
 	const char *name = anew->result->of;
-	bool due;
 
-	if (!gbe_session_find(anew->session->observed, name, &anew->from, error) ||
-	    !gbe_verify_backup(anew->app, anew->session->observed->store, anew->from, &full,
-			       &anew->source, error))
+	if (!gbe_session_find(observed, name, &anew->from, error) ||
+	    !gbe_verify_backup(app, observed->store, anew->from, &full, &anew->source, error))
 		return false;
 	if (!gbe_snapshot_check(anew->source, NULL, error))
 		return gbe_prefix(error, "backup %s", name);
 	if (!anew->source->directory.has_db)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "backup %s has no database yet", name);
 	anew->result->healthy = true;
-	due = is_due(anew->app, anew->options, sizes_of_db(&anew->source->directory.db),
-		     anew->result);
-	return !due || anew->options->dry_run || make_backup(anew, error);
+	anew->session.change.ended =
+	    !is_due(app, anew->options, sizes_of_db(&anew->source->directory.db), anew->result);
+	return true;
 }
 
 bool
 gbe_defrag_backup(GbeApp *app, const char *name, const char *new_name, const GbeDefrag *options,
 		  GbeDefragResult *ret_result, GError **error)
 {
-	const GbeSessionOptions how = {.operation = "defrag", .dry_run = options->dry_run};
+	static const GbeStep steps[] = {
+	    GBE_SESSION_LOOK,
+	    {"defrag-backup-read", read_backup, NULL, GBE_STEP_LOOK, 0},
+	    {"defrag-backup-made", make_backup, drop_entry, 0, 0},
+	    {NULL, NULL, NULL, 0, 0},
+	};
 	/* Replaces the characters that an automatic name has and a name given by hand may not have. */
 	g_autofree char *derived = g_strcanon(g_strconcat(name, "-defragmented", NULL),
 					      G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._+-", '-');
 	g_auto(GbeDefragResult) result = {.of = g_strdup(name)};
-	GbeSession session;
-	g_auto(Anew) anew = {.app = app,
+	g_auto(Anew) anew = {.session.how = {.operation = "defrag", .dry_run = options->dry_run},
 			     .name = new_name != NULL ? new_name : derived,
 			     .options = options,
-			     .session = &session,
 			     .result = &result,
 			     .partial = {.fd = -1}};
-	bool ok;
 
 	if (!gbe_backup_name_check_manual(anew.name, error) ||
-	    !gbe_session_begin(app, &how, &session, error))
-		return false;
-	ok = look_and_make(&anew, error);
-	if (ok && result.done)
-		gbe_session_record(&session, "done", name, result.made);
-	/* An unfinished entry must be removed before the session releases the lock. */
-	anew_clear(&anew);
-	if (!gbe_session_finish(&session, ok, error))
+	    !gbe_session_run(&anew, app, steps, error))
 		return false;
 	*ret_result = result;
 	result = (GbeDefragResult){0};

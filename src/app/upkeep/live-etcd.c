@@ -13,8 +13,8 @@
 #include "sys/systemd/units.h"
 
 #define POLL_USEC (G_USEC_PER_SEC / 5)
-#define LOCK_WAIT_MS 1000
 #define GAUGE_SECONDS 2
+#define NO_COPY "no copy beforehand (--no-backup goes without)"
 
 bool
 gbe_live_etcd_check_open(GbeApp *app, GError **error)
@@ -162,8 +162,8 @@ gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error)
 			 wanted, facts->data_dir, there);
 }
 
-static bool
-back_up(GbeLiveEtcd *live, const char *why, char **ret_name, GError **error)
+bool
+gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name, GError **error)
 {
 	const GbeObserveOptions look = {0};
 	const GbeByHandBackup options = {.description = why, .live = true};
@@ -171,33 +171,22 @@ back_up(GbeLiveEtcd *live, const char *why, char **ret_name, GError **error)
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GbeVerification) verification = NULL;
 	g_auto(GbeByHandResult) result = {0};
-	bool clones;
+	bool clones, ok;
 
 	if (!gbe_observe(live->app, &look, &observed, error))
-		return false;
+		return gbe_prefix(error, NO_COPY);
 	/* Are copies of files that etcd has open made by cloning? The data of an etcd that does not run is older than
 	 * what another member has. */
 	clones = observed->facts->clones == GBE_YES && observed->facts->store != GBE_NO &&
 		 observed->facts->data_open == GBE_YES;
 	g_clear_pointer(&observed, gbe_observed_free);
-	if (clones) {
-		if (!gbe_by_hand_backup(live->app, &options, &result, error))
-			return false;
-		*ret_name = g_steal_pointer(&result.name);
-		return true;
-	}
-	if (!gbe_app_open_state(live->app, true, error) ||
-	    !gbe_snapshot_save(live->app, &save, &verification, error))
-		return false;
-	*ret_name = g_strdup(GBE_BEFORE_FILE);
+	ok = clones ? gbe_by_hand_backup(live->app, &options, &result, error)
+		    : gbe_app_open_state(live->app, true, error) &&
+			  gbe_snapshot_save(live->app, &save, &verification, error);
+	if (!ok)
+		return gbe_prefix(error, NO_COPY);
+	*ret_name = clones ? g_steal_pointer(&result.name) : g_strdup(GBE_BEFORE_FILE);
 	return true;
-}
-
-bool
-gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name, GError **error)
-{
-	return back_up(live, why, ret_name, error) ||
-	       gbe_prefix(error, "no copy beforehand (--no-backup goes without)");
 }
 
 bool
@@ -216,7 +205,7 @@ gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error)
 		return false;
 	soon = g_get_monotonic_time() + GAUGE_SECONDS * G_USEC_PER_SEC;
 	/* A holder of the program's lock works on the data. The lock is released at once: greenboot waits for it. */
-	if (!gbe_app_lock(live->app, live->operation, LOCK_WAIT_MS, error))
+	if (!gbe_app_lock(live->app, live->operation, GBE_WAIT_MAINTENANCE, error))
 		return false;
 	gbe_app_unlock(live->app);
 	return gbe_gauge_defragments(endpoint, soon) != GBE_YES ||

@@ -33,7 +33,6 @@
 
 /* Keeps other programs of the schedule out; not the program's lock, for which others wait. */
 #define LOCK "periodic-lock"
-#define LOCK_WAIT_MS 2000
 #define TEMPORARY "periodic.db"
 #define LOOK_SECONDS 30
 #define TRY_AGAIN_USEC (5 * G_USEC_PER_SEC)
@@ -208,7 +207,7 @@ finish(Periodic *p, GbePeriodicResult result, const char *reason)
 	GbeSession session;
 	/* Uses the program's lock when it is free: its holder sweeps half-written files. Without the record, at worst,
 	 * the next time takes one more backup. */
-	bool locked = gbe_app_lock(p->app, "backup", LOCK_WAIT_MS, NULL);
+	bool locked = gbe_app_lock(p->app, "backup", GBE_WAIT_IF_FREE, NULL);
 
 	gbe_periodic_note(&p->record, result, reason, now);
 	if (result == GBE_PERIODIC_TAKEN)

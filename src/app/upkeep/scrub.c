@@ -12,8 +12,6 @@
 #include "fs/copy/compare.h"
 #include "sys/systemd/events.h"
 
-#define LOCK_WAIT_MS 30000
-
 /* Under the lock. Keeps what others changed meanwhile: a pin, a description, a grade that a person gave. */
 static bool
 record_result(GbeApp *app, GbeObserved *observed, const GbeManifest *was,
@@ -68,7 +66,7 @@ scrub_backup(GbeApp *app, GbeObserved *observed, const GbeManifest *was, bool *t
 		}
 		return gbe_pass(error, &local);
 	}
-	if (!gbe_app_lock(app, "scrub", LOCK_WAIT_MS, error))
+	if (!gbe_app_lock(app, "scrub", GBE_WAIT_RESULT, error))
 		return false;
 	ok = record_result(app, observed, was, verification, listed, error);
 	gbe_app_unlock(app);

@@ -113,9 +113,7 @@ gbe_verb_mark(GbeCli *cli, char **arguments, GError **error)
 	const char *mark = arguments[0], *name = arguments[1];
 	bool good = g_str_equal(mark, "good");
 
-	if (name != NULL
-		? !gbe_by_hand_mark_backup(cli->app, name, good, arg_reason, arg_dry_run, error)
-		: !gbe_by_hand_mark_run(cli->app, good, arg_reason, arg_dry_run, error))
+	if (!gbe_by_hand_mark(cli->app, name, good, arg_reason, arg_dry_run, error))
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);
 	print_marked(cli, mark, name);
