@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "certs/change.h"
 
-#include <unistd.h>
-
-#include "app/device/service.h"
+#include "app/certs/certs.h"
 #include "app/upkeep/live-etcd.h"
 #include "certs/core/quorum.h"
 #include "certs/trust.h"
@@ -14,8 +12,6 @@
 #define TIMER_TIMEOUT_MS 30000
 /* greenboot-etcd-renew.service may not reach other machines: its packets to them are dropped. */
 #define MEMBER_SECONDS 2
-/* As in app/device/service.c: etcd may replay a long WAL. */
-#define START_TIMEOUT_MS (300 * 1000)
 
 GbePkiResult *
 gbe_pki_result_new(void)
@@ -38,35 +34,20 @@ gbe_pki_result_free(GbePkiResult *result)
 	g_free(result);
 }
 
-bool
-gbe_pki_change_lock(const GbePkiChange *change, GError **error)
-{
-	return gbe_app_lock(change->app, change->operation, GBE_WAIT_BY_HAND, error);
-}
-
 /* ---- etcd ---- */
 
 GbeTri
-gbe_pki_change_look(GbePkiChange *change, guint64 seconds, char **ret_why)
+gbe_pki_change_look(const GbePkiChange *change, guint64 seconds, char **ret_why)
 {
-	GbeLiveEtcd live = {.app = change->app, .operation = change->operation};
 	g_autoptr(GError) local = NULL;
-	GbeTri healthy = GBE_YES;
 
 	*ret_why = NULL;
 	if (!change->running)
 		return GBE_UNKNOWN;
-	/* A new look reads the TLS files again. */
-	live.look = gbe_health_look_new(change->app);
-	gbe_health_look_expect_own(live.look);
-	gbe_live_etcd_look(&live, (guint)seconds);
-	if (!gbe_live_etcd_check_healthy(&live, &local)) {
-		healthy = g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ? GBE_NO
-										     : GBE_UNKNOWN;
-		*ret_why = g_strdup(local->message);
-	}
-	gbe_live_etcd_clear(&live);
-	return healthy;
+	if (gbe_live_etcd_wait_healthy(change->change.app, change->change.name, seconds, &local))
+		return GBE_YES;
+	*ret_why = g_strdup(local->message);
+	return g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ? GBE_NO : GBE_UNKNOWN;
 }
 
 /* etcd keeps the connections that it has, whatever their certificates: only new ones show whether most members with a
@@ -79,8 +60,8 @@ is_taken(GbePkiChange *change, char **ret_why)
 	g_auto(GbeTrust) trust = {0};
 
 	*ret_why = NULL;
-	if (!gbe_pki_read(change->app, &pki, &local) || pki == NULL ||
-	    !gbe_trust_ask(change->app, pki, MEMBER_SECONDS, &trust, &local)) {
+	if (!gbe_pki_read(change->change.app, &pki, &local) || pki == NULL ||
+	    !gbe_trust_ask(change->change.app, pki, MEMBER_SECONDS, &trust, &local)) {
 		*ret_why = g_strdup(local != NULL ? local->message : "no certificates are there");
 		return false;
 	}
@@ -89,92 +70,97 @@ is_taken(GbePkiChange *change, char **ret_why)
 	return trust.members > 1 && trust.taken >= gbe_quorum_of(trust.voters);
 }
 
-/* Without the program's lock: the service's prerun needs it. */
 static bool
 restart_etcd(GbePkiChange *change, GError **error)
 {
-	const char *unit = change->app->config->etcd.service;
 	GbeService service = {.pipe_fd = -1};
-	g_autoptr(GError) local = NULL;
 
-	if (!gbe_unit_reset_failed(unit, &local))
-		g_debug("%s", local->message);
-	if (!gbe_service_stop(change->app, &service, error))
+	if (!gbe_service_stop(change->change.app, &service, error))
 		return false;
 	change->result->restarted = true;
-	if (service.unit != NULL)
-		return gbe_service_start(&service, error);
-	return gbe_unit_start(unit, START_TIMEOUT_MS, error) || gbe_prefix(error, "start %s", unit);
+	return gbe_live_etcd_start_service(change->change.app, &service, error);
 }
 
-/* ---- what is live is looked at ---- */
+/* ---- the steps ---- */
 
-static bool
-put_back(GbePkiChange *change, bool restarts, const char *why, GError **error)
+bool
+gbe_pki_look(gpointer data, GError **error)
 {
+	GbePkiChange *change = data;
+	GbeApp *app = change->change.app;
 	GbePkiResult *result = change->result;
-	g_autofree char *now = NULL;
-	g_autoptr(GError) local = NULL;
-	bool unproved = false;
-	bool started;
+	const char *unit = app->config->etcd.service;
+	g_auto(GbeUnitState) state = {0};
 
-	if (!gbe_pki_change_lock(change, error) ||
-	    !gbe_pki_is_unproved(change->app, &unproved, error) ||
-	    (unproved && !gbe_pki_put_back(change->app, error))) {
-		gbe_rethrow(error, GBE_ERROR_PARTIAL);
-		return gbe_prefix(error,
-				  "etcd is not healthy with the new certificates (%s), and "
-				  "the old ones could not be put back",
-				  why);
+	/* A service counts as running while its etcd starts, or failed to start. */
+	if (!app->below_root && unit != NULL) {
+		if (!gbe_unit_query(unit, &state, error))
+			return gbe_prefix(error, "ask systemd about %s", unit);
+		change->failed = g_strcmp0(state.active_state, "failed") == 0;
+		change->running = !change->failed && g_strcmp0(state.active_state, "inactive") != 0;
 	}
-	gbe_app_unlock(change->app);
-	g_clear_pointer(&result->pki, gbe_pki_free);
-	if (!gbe_pki_read(change->app, &result->pki, NULL))
-		g_debug(GBE_PKI_LIVE " is not readable");
-	result->done = false;
-	/* Without the lock, a restore or `cluster reset` may have moved what is live. */
-	if (!unproved)
-		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "etcd is not healthy (%s), and the certificates in " GBE_PKI_LIVE
-				 " are no longer those that were to be proved: nothing is put back",
-				 why);
-	result->put_back = true;
-	g_free(result->reason);
-	result->reason = g_strdup(why);
-	started = !restarts || restart_etcd(change, &local);
-	result->healthy = gbe_pki_change_look(change, change->options->timeout, &now);
-	if (started && result->healthy == GBE_YES)
-		return gbe_throw(
-		    error, GBE_ERROR_FAILED,
-		    "etcd was not healthy with the new certificates (%s): the old ones "
-		    "are back, and it is healthy with them",
-		    why);
-	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-			 "etcd was not healthy with the new certificates (%s), the old ones are "
-			 "back, and with those it is not, either: %s",
-			 why,
-			 now != NULL	 ? now
-			 : local != NULL ? local->message
-					 : "unknown");
+	if (!gbe_pki_read(app, &result->pki, error))
+		return false;
+	if (change->change.dry_run)
+		return true;
+	if (!gbe_pki_is_unproved(app, &change->unproved, error))
+		return gbe_prefix(error, GBE_PKI_DIR);
+	change->unproved = change->unproved && result->pki != NULL;
+	if (!change->unproved)
+		return true;
+	/* A kill or a power cut came after the exchange. */
+	g_ptr_array_add(result->notes, g_strdup_printf("finished what `%s` had begun",
+						       result->pki->record.made_by));
+	/* etcd was healthy before, and may have failed with the new certificates. */
+	if (change->failed && result->pki->record.was_healthy == GBE_YES)
+		change->running = true;
+	return true;
+}
+
+bool
+gbe_pki_replace(gpointer data, GError **error)
+{
+	GbePkiChange *change = data;
+	GbePkiResult *result = change->result;
+	GbePkiRecord *record = &result->pki->record;
+	g_autofree char *why = NULL;
+	g_autofree char *refusal = NULL;
+	bool first = record->sequence == 0;
+
+	g_free(record->made_by);
+	record->made_by = g_strdup(change->change.name);
+	record->made_at = g_get_real_time() / G_USEC_PER_SEC;
+	record->restart = change->restart;
+	record->was_healthy = first ? GBE_UNKNOWN : gbe_pki_change_look(change, 0, &why);
+	record->was_taken = record->was_healthy == GBE_YES && is_taken(change, &refusal);
+	result->restarted = false;
+	if (!gbe_pki_put(change->change.app, result->pki, error))
+		return false;
+	result->done = true;
+	/* The first ones are not in use yet, and nothing was there before. */
+	change->unproved = !first;
+	return true;
 }
 
 /* Only etcd can tell whether it takes the new certificates. Where it does not run, or was not well before, nothing
  * speaks for the old ones. */
-static bool
-prove_live(GbePkiChange *change, const GbePkiRecord *record, GError **error)
+bool
+gbe_pki_prove(gpointer data, GError **error)
 {
+	GbePkiChange *change = data;
 	GbePkiResult *result = change->result;
+	const GbePkiRecord *record;
 	g_autoptr(GError) local = NULL;
 	g_autofree char *why = NULL;
-	bool started = true;
 	gint64 end;
 
-	gbe_app_unlock(change->app);
-	if (change->running) {
-		started = !record->restart || restart_etcd(change, &local);
+	if (!change->unproved)
+		return true;
+	record = &result->pki->record;
+	if (change->running && record->restart && !restart_etcd(change, &local)) {
 		result->healthy = GBE_NO;
-	}
-	if (change->running && started) {
+		why = g_strdup(local->message);
+	} else if (change->running) {
 		end = g_get_monotonic_time() + (gint64)change->options->timeout * G_USEC_PER_SEC;
 		result->healthy = gbe_pki_change_look(change, change->options->timeout, &why);
 		/* The other members are asked as well, if most of them took the former certificates. */
@@ -187,122 +173,73 @@ prove_live(GbePkiChange *change, const GbePkiRecord *record, GError **error)
 			g_usleep(G_USEC_PER_SEC);
 		}
 	}
-	if (result->healthy == GBE_YES && why != NULL) {
+	change->unwell =
+	    change->running && result->healthy != GBE_YES && record->was_healthy == GBE_YES;
+	if (change->unwell)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s",
+				 why != NULL ? why : "a member does not take them");
+	if (change->running && result->healthy != GBE_YES)
+		g_ptr_array_add(
+		    result->notes,
+		    g_strdup_printf("etcd was not healthy before, and is not now: %s", why));
+	else if (result->healthy == GBE_YES && why != NULL)
 		g_ptr_array_add(result->notes,
 				g_strdup_printf("a member could not be asked, or does not take the "
 						"certificates: %s",
 						why));
-		g_clear_pointer(&why, g_free);
-	}
-	if (record->was_healthy == GBE_YES && change->running && result->healthy != GBE_YES)
-		return put_back(change, record->restart || change->failed,
-				started ? why : local->message, error);
-	if (change->running && result->healthy != GBE_YES)
-		g_ptr_array_add(result->notes,
-				g_strdup_printf("etcd was not healthy before, and is not now: %s",
-						started ? why : local->message));
-	return gbe_pki_change_lock(change, error) && gbe_pki_keep(change->app, error);
+	change->unproved = false;
+	return gbe_app_lock(change->change.app, change->change.name, GBE_WAIT_BY_HAND, error) &&
+	       gbe_pki_keep(change->change.app, error);
 }
 
-/* ---- a change ---- */
-
 bool
-gbe_pki_change_begin(GbePkiChange *change, GError **error)
+gbe_pki_unprove(gpointer data, GError **error)
 {
-	GbeApp *app = change->app;
+	GbePkiChange *change = data;
+	GbeApp *app = change->change.app;
 	GbePkiResult *result = change->result;
-	const char *unit = app->config->etcd.service;
-	g_auto(GbeUnitState) state = {0};
-	bool unproved = false;
+	g_autoptr(GError) local = NULL;
+	bool restarts, started;
 
-	if (geteuid() != 0)
-		return gbe_throw(error, GBE_ERROR_FAILED, "%s needs root: sudo", change->operation);
-	/* A service counts as running while its etcd starts, or failed to start. */
-	if (!app->below_root && unit != NULL) {
-		if (!gbe_unit_query(unit, &state, error))
-			return gbe_prefix(error, "ask systemd about %s", unit);
-		change->failed = g_strcmp0(state.active_state, "failed") == 0;
-		change->running = !change->failed && g_strcmp0(state.active_state, "inactive") != 0;
+	if (!change->unproved)
+		return true;
+	restarts = result->pki->record.restart || change->failed;
+	/* Without the lock, a restore or `cluster reset` may have moved what is live. */
+	if (!gbe_pki_is_unproved(app, &result->put_back, error) ||
+	    (result->put_back && !gbe_pki_put_back(app, error))) {
+		result->put_back = false;
+		return false;
 	}
-	if (change->options->dry_run)
-		return gbe_pki_read(app, &result->pki, error);
-	if (!gbe_maintenance_lock(app, change->operation, &change->maintenance, error) ||
-	    !gbe_pki_change_lock(change, error))
-		return false;
-	if (!gbe_pki_read(app, &result->pki, error))
-		return false;
-	if (!gbe_pki_is_unproved(app, &unproved, error))
-		return gbe_prefix(error, GBE_PKI_DIR);
-	if (!unproved || result->pki == NULL)
-		return true;
-	/* A kill or a power cut came after the exchange. */
-	g_ptr_array_add(result->notes, g_strdup_printf("finished what `%s` had begun",
-						       result->pki->record.made_by));
-	/* etcd was healthy before, and may have failed with the new certificates. */
-	if (change->failed && result->pki->record.was_healthy == GBE_YES)
-		change->running = true;
-	return prove_live(change, &result->pki->record, error);
-}
-
-bool
-gbe_pki_change_commit(GbePkiChange *change, bool restart_needed, GError **error)
-{
-	GbePkiResult *result = change->result;
-	GbePkiRecord *record = &result->pki->record;
-	g_autofree char *why = NULL;
-	g_autofree char *refusal = NULL;
-	bool first;
-
-	result->restarted = restart_needed && change->running;
-	if (change->options->dry_run)
-		return true;
-	g_free(record->made_by);
-	record->made_by = g_strdup(change->operation);
-	record->made_at = g_get_real_time() / G_USEC_PER_SEC;
-	record->restart = restart_needed;
-	first = record->sequence == 0;
-	record->was_healthy = first ? GBE_UNKNOWN : gbe_pki_change_look(change, 0, &why);
-	record->was_taken = record->was_healthy == GBE_YES && is_taken(change, &refusal);
-	result->restarted = false;
-	if (!gbe_pki_change_lock(change, error) || !gbe_pki_put(change->app, result->pki, error))
-		return false;
-	result->done = true;
-	/* The first ones are not in use yet, and nothing was there before. */
-	return first || prove_live(change, record, error);
-}
-
-bool
-gbe_pki_change_run(GbeApp *app, const char *operation, GbePkiChangeWork work,
-		   const GbePkiOptions *options, GbePkiResult *result, GError **error)
-{
-	GbePkiChange change = {.app = app,
-			       .operation = operation,
-			       .options = options,
-			       .result = result};
-	bool ok = work(&change, error);
-	g_autofree char *reason = g_strdup_printf(
-	    "%s%s%s%s", operation,
-	    result->put_back ? ", and the old certificates were put back" : "",
-	    result->reason != NULL ? ": " : "", result->reason != NULL ? result->reason : "");
-	GbeEventFields fields = {.action = operation, .reason = reason};
-
-	if (result->done || result->put_back)
-		gbe_event_certs_changed(&fields);
 	gbe_app_unlock(app);
-	g_clear_pointer(&change.maintenance, gbe_lock_release);
-	return ok;
+	change->unproved = false;
+	result->done = false;
+	g_clear_pointer(&result->pki, gbe_pki_free);
+	if (!gbe_pki_read(app, &result->pki, NULL))
+		g_debug(GBE_PKI_LIVE " is not readable");
+	if (!result->put_back) {
+		g_ptr_array_add(result->notes, g_strdup("the certificates in " GBE_PKI_LIVE
+							" are no longer those that were to be "
+							"proved: nothing was put back"));
+		return true;
+	}
+	started = !restarts || restart_etcd(change, &local);
+	result->healthy = gbe_pki_change_look(change, change->options->timeout, &change->with_old);
+	if (!started && result->healthy == GBE_YES)
+		result->healthy = GBE_UNKNOWN;
+	if (!started && change->with_old == NULL)
+		change->with_old = g_strdup(local->message);
+	return true;
 }
 
-/* ---- init_pki, renew ---- */
+/* ---- init, renew ---- */
 
 static bool
-init_pki(GbePkiChange *change, GError **error)
+make_pki(gpointer data, GError **error)
 {
-	g_autoptr(GbePki) pki = gbe_pki_new();
-	g_autoptr(GError) local = NULL;
+	GbePkiChange *change = data;
+	GbeApp *app = change->change.app;
+	g_autoptr(GbePki) pki = g_new0(GbePki, 1);
 
-	if (!gbe_pki_change_begin(change, error))
-		return false;
 	if (change->result->pki != NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "there are certificates in " GBE_PKI_LIVE
@@ -311,57 +248,120 @@ init_pki(GbePkiChange *change, GError **error)
 	if (change->options->token == NULL) {
 		if (!gbe_pki_make_authority(change, &pki->signer, error))
 			return false;
-	} else if (!gbe_token_read(change->app, change->options->token, pki, error) ||
+	} else if (!gbe_token_read(app, change->options->token, pki, error) ||
 		   !gbe_pki_seal(change, &pki->signer, error) ||
 		   !gbe_pki_seal(change, &pki->other, error)) {
 		return false;
 	}
-	if (!gbe_pki_issue_leaves(change->app, pki, error))
+	if (!gbe_pki_issue_leaves(app, pki, error))
 		return false;
 	change->result->pki = g_steal_pointer(&pki);
 	change->result->reason = g_strdup(
 	    "an authority, and certificates of a server, a peer and a client, in " GBE_PKI_LIVE);
-	if (!gbe_pki_change_commit(change, false, error))
-		return false;
-	/* The condition of the timer was not met when the system booted. */
-	if (!change->options->dry_run && !change->app->below_root &&
+	return true;
+}
+
+/* The condition of the timer was not met when the system booted. */
+static bool
+start_timer(gpointer data, GError **error)
+{
+	GbePkiChange *change = data;
+	g_autoptr(GError) local = NULL;
+
+	(void)error;
+	if (!change->change.app->below_root &&
 	    !gbe_unit_start(RENEW_TIMER, TIMER_TIMEOUT_MS, &local))
 		g_ptr_array_add(change->result->notes,
-				g_strdup_printf("certificates are renewed by itself only after the "
-						"next boot: %s",
+				g_strdup_printf("certificates are renewed automatically only after "
+						"the next boot: %s",
 						local->message));
 	return true;
 }
 
-bool
-gbe_pki_init(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
-{
-	return gbe_pki_change_run(app, "certs init", init_pki, options, result, error);
-}
-
 static bool
-renew_pki(GbePkiChange *change, GError **error)
+issue_due(gpointer data, GError **error)
 {
+	GbePkiChange *change = data;
 	GbePkiResult *result = change->result;
 	char *reason;
 
-	if (!gbe_pki_change_begin(change, error))
-		return false;
 	if (result->pki == NULL)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there are no certificates in " GBE_PKI_LIVE
-				 ": `greenboot-etcd certs init` makes them");
-	reason = gbe_pki_due(change->app, result->pki, NULL);
-	if (reason == NULL && !change->options->force)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, GBE_PKI_MISSING);
+	reason = gbe_pki_due(change->change.app, result->pki, NULL);
+	if (reason == NULL && !change->options->force) {
+		change->change.ended = true;
 		return gbe_pki_check_clock(result->pki, error);
+	}
 	g_free(result->reason);
 	result->reason = reason != NULL ? reason : g_strdup("asked for");
-	return gbe_pki_issue_leaves(change->app, result->pki, error) &&
-	       gbe_pki_change_commit(change, false, error);
+	return gbe_pki_issue_leaves(change->change.app, result->pki, error);
 }
 
+static const GbeStep init_steps[] = {
+    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
+    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"pki-made", make_pki, NULL, GBE_STEP_LOOK, 0},
+    {"pki-replaced", gbe_pki_replace, NULL, 0, 0},
+    {"pki-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"pki-timer-started", start_timer, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
+
+static const GbeStep renew_steps[] = {
+    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
+    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"pki-issued", issue_due, NULL, GBE_STEP_LOOK, 0},
+    {"pki-replaced", gbe_pki_replace, NULL, 0, 0},
+    {"pki-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
+
+/* ---- a change ---- */
+
+static const struct {
+	const char *name;
+	const GbeStep *steps;
+} verbs[] = {
+    [GBE_PKI_INIT] = {"certs init", init_steps},
+    [GBE_PKI_RENEW] = {"certs renew", renew_steps},
+    [GBE_PKI_RENEW_BY_COMMAND] = {"certs renew", gbe_pki_command_steps},
+    [GBE_PKI_ROTATE] = {"certs rotate-ca", gbe_pki_rotate_steps},
+};
+
 bool
-gbe_pki_renew(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
+gbe_pki_change(GbeApp *app, GbePkiVerb verb, const GbePkiOptions *options, GbePkiResult *result,
+	       GError **error)
 {
-	return gbe_pki_change_run(app, "certs renew", renew_pki, options, result, error);
+	const char *name = verbs[verb].name;
+	GbePkiChange change = {.change = {.app = app,
+					  .name = name,
+					  .steps = verbs[verb].steps,
+					  .dry_run = options->dry_run,
+					  .maintenance_wanted = true},
+			       .options = options,
+			       .result = result};
+	GbeEventFields fields = {.action = name};
+	g_autofree char *reason = NULL;
+	g_autoptr(GError) local = NULL;
+	bool ok = gbe_change_run(&change.change, &local);
+
+	if (result->put_back) {
+		g_free(result->reason);
+		result->reason = g_strdup(change.change.why->message);
+	}
+	fields.reason = reason = g_strdup_printf(
+	    "%s%s%s%s", name, result->put_back ? ", and the old certificates were put back" : "",
+	    result->reason != NULL ? ": " : "", result->reason != NULL ? result->reason : "");
+	if (result->done || result->put_back)
+		gbe_event_certs_changed(&fields);
+	if (result->put_back)
+		(void)gbe_certs_throw_put_back(error, result->reason, change.unwell,
+					       result->healthy == GBE_YES, change.with_old);
+	else if (!ok)
+		(void)gbe_pass(error, &local);
+	g_free(change.with_old);
+	g_strfreev(change.directories);
+	gbe_certs_archive_free(change.archive);
+	gbe_change_clear(&change.change);
+	return ok;
 }

@@ -7,9 +7,10 @@
  */
 #pragma once
 
+#include "app/certs/archive.h"
+#include "app/device/change.h"
 #include "certs/pki.h"
 #include "core/tri.h"
-#include "fs/lock.h"
 
 #define GBE_AUTHORITY_VALIDITY (G_GUINT64_CONSTANT(3650) * 24 * 3600)
 
@@ -25,14 +26,12 @@ typedef struct {
 } GbePkiOptions;
 
 typedef struct {
-	GbePki *pki; /* as it is now, with dry_run as it would be; NULL: none is made here */
-	bool done;   /* something was changed, and stays so */
-	bool
-	    put_back; /* it was changed, etcd was not healthy with it, and the old certificates are back */
-	GbeTri
-	    healthy; /* etcd, with what is there now; UNKNOWN: it does not run, or nothing was done */
-	char *reason; /* why something was (or would be) done, or why the old ones are back; NULL */
-	bool restarted;	  /* etcd was restarted, or has to be */
+	GbePki *pki;	/* as it is now, with dry_run as it would be; NULL: none is made here */
+	bool done;	/* something was changed, and stays so */
+	bool put_back;	/* etcd was unhealthy with the change, and the old certificates are back */
+	GbeTri healthy; /* etcd, with the present files; UNKNOWN: it does not run, or no change */
+	char *reason;	/* of what was (or would be) done, or put back; NULL */
+	bool restarted; /* etcd was restarted, or has to be */
 	GPtrArray *notes; /* of char * */
 } GbePkiResult;
 
@@ -40,70 +39,69 @@ GbePkiResult *gbe_pki_result_new(void);
 void gbe_pki_result_free(GbePkiResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePkiResult, gbe_pki_result_free)
 
-/* Each needs root. @result is filled in on failure, too. GBE_ERROR_REFUSED: unsafe, the message says what would make it
- * safe; _NOT_FOUND: no certificates are made here; _FAILED: the old ones are back and etcd is healthy; _VERIFY_FAILED:
- * the same, and it is not; _PARTIAL: they could not be put back, and the next call tries again. */
-bool gbe_pki_init(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-		  GError **error) GBE_CHECKED;
-/* Replaces the leaf certificates where one is due (certs/core/renewal.h) or with force. */
-bool gbe_pki_renew(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-		   GError **error) GBE_CHECKED;
-/* The same by the program of [certs] renew-command, for the certificates in [certs] directories. */
-bool gbe_pki_renew_by_command(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-			      GError **error) GBE_CHECKED;
-/* One step towards a new authority, or with undo one step back. */
-bool gbe_pki_rotate(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-		    GError **error) GBE_CHECKED;
+typedef enum {
+	GBE_PKI_INIT,
+	GBE_PKI_RENEW, /* replaces the leaves if one is due (certs/core/renewal.h), or with force */
+	/* The same by the program of [certs] renew-command, for the certificates in [certs] directories. */
+	GBE_PKI_RENEW_BY_COMMAND,
+	GBE_PKI_ROTATE, /* one step towards a new authority, or with undo one step back */
+} GbePkiVerb;
+
+/* Needs root. @result is filled in on failure, too. GBE_ERROR_REFUSED: unsafe, the message says what would make it safe;
+ * _NOT_FOUND: no certificates are made here; _FAILED: the old ones are back and etcd is healthy; _VERIFY_FAILED: the
+ * same, and it is not; _PARTIAL: they could not be put back, and the next call tries again. */
+bool gbe_pki_change(GbeApp *app, GbePkiVerb verb, const GbePkiOptions *options,
+		    GbePkiResult *result, GError **error) GBE_CHECKED;
 
 /* ---- for these verbs ---- */
 
 typedef struct {
-	GbeApp *app;
-	const char *operation; /* "certs renew" */
+	GbeChange change;
 	const GbePkiOptions *options;
 	GbePkiResult *result;
-	GbeLock *maintenance;
-	bool running;  /* etcd's service is active, or on its way there or away from it */
-	bool failed;   /* etcd's service has failed */
-	guint members; /* of its cluster, as far as they were listed */
+	bool running;	/* etcd's service is active, or on its way there or away from it */
+	bool failed;	/* etcd's service has failed */
+	bool unproved;	/* what was live before is kept until etcd is healthy with its successor */
+	bool unwell;	/* etcd was healthy before, and is not with the new certificates */
+	bool restart;	/* etcd has to be restarted for result->pki */
+	guint members;	/* of its cluster, as far as they were listed */
+	char *with_old; /* why etcd is unhealthy with the old certificates, which were put back */
+	/* By a command: */
+	GbeTri before; /* etcd's health before it */
+	char **directories;
+	GbeCertsArchive *archive; /* what @directories had */
 } GbePkiChange;
 
-/* Carries one of them out: the change has its first four fields, and its locks are released at the end. The journal
- * hears of what was done, also where @work fails. */
-typedef bool (*GbePkiChangeWork)(GbePkiChange *change, GError **error);
-bool gbe_pki_change_run(GbeApp *app, const char *operation, GbePkiChangeWork work,
-			const GbePkiOptions *options, GbePkiResult *result,
-			GError **error) GBE_CHECKED;
-/* Fills in @change; finishes what an earlier change left; reads result->pki. */
-bool gbe_pki_change_begin(GbePkiChange *change, GError **error) GBE_CHECKED;
-/* Makes result->pki live, and proves it. @restart: etcd has to read it anew. */
-bool gbe_pki_change_commit(GbePkiChange *change, bool restart, GError **error) GBE_CHECKED;
-/* Takes the lock of the program, which begin leaves to the caller, once more after it was given back. */
-bool gbe_pki_change_lock(const GbePkiChange *change, GError **error) GBE_CHECKED;
-/* Is etcd healthy? Looks for @seconds at most. UNKNOWN: the service does not run, or it cannot be told: *ret_why. */
-GbeTri gbe_pki_change_look(GbePkiChange *change, guint64 seconds, char **ret_why);
+extern const GbeStep gbe_pki_command_steps[], gbe_pki_rotate_steps[];
+
+#define GBE_PKI_MISSING                                                                            \
+	"there are no certificates in " GBE_PKI_LIVE ": `greenboot-etcd certs init` makes them"
+
+/* Is etcd healthy? Looks for @seconds at most. UNKNOWN: the service does not run, or the reason is in *ret_why. */
+GbeTri gbe_pki_change_look(const GbePkiChange *change, guint64 seconds, char **ret_why);
+
+/* Steps: fills in @change and reads result->pki; finishes what an earlier change left. */
+bool gbe_pki_look(gpointer change, GError **error) GBE_CHECKED;
+/* Makes result->pki live. */
+bool gbe_pki_replace(gpointer change, GError **error) GBE_CHECKED;
+/* Is etcd healthy with what is live? Its undo puts back what was live before. */
+bool gbe_pki_prove(gpointer change, GError **error) GBE_CHECKED;
+bool gbe_pki_unprove(gpointer change, GError **error) GBE_CHECKED;
 
 /* Makes the authority, or reads the files of the options' one. */
 bool gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority,
 			    GError **error) GBE_CHECKED;
 /* Seals the key, if there is one, where that is asked for or the machine has a TPM. */
 bool gbe_pki_seal(const GbePkiChange *change, GbeAuthority *authority, GError **error) GBE_CHECKED;
-/* Issues all leaf certificates anew by ->signer. */
+/* Issues new leaf certificates, all of them, by ->signer. */
 bool gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
-/* Why a leaf has to be issued anew, with its name before it. Newly allocated; NULL: none has to be. *ret_renew_at (may
+/* Why a leaf has to be replaced, with its name before it. Newly allocated; NULL: none has to be. *ret_renew_at (may
  * be NULL): when the first one will have to be; -1: unknown. */
 char *gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at);
 /* GBE_ERROR_REFUSED: the clock is behind, so that no certificate is known to be due. */
 bool gbe_pki_check_clock(const GbePki *pki, GError **error) GBE_CHECKED;
 
 /* ---- `certs issue` and `certs sign`: for another machine, by this device's authority. No list is kept. ---- */
-
-typedef struct {
-	const char *name; /* issue: the subject, and the files' name */
-	GbeCertUse use;
-	char *const *hosts; /* NULL-terminated; NULL: none, or those of the request */
-	guint64 validity;   /* seconds */
-} GbeOthersOrder;
 
 typedef struct {
 	GBytes *certificate;
@@ -114,10 +112,11 @@ typedef struct {
 void gbe_others_result_clear(GbeOthersResult *result);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeOthersResult, gbe_others_result_clear)
 
+/* Both set the times of @order, by its ->validity. */
 /* Writes NAME.key and NAME.crt (0600) in @directory, the caller's, and replaces none. GBE_ERROR_NOT_FOUND: no
  * certificates are made here; _USAGE: not a name. */
-bool gbe_others_issue(GbeApp *app, const GbeOthersOrder *order, const char *directory,
+bool gbe_others_issue(GbeApp *app, GbeCertOrder *order, const char *directory,
 		      GbeOthersResult *ret_result, GError **error) GBE_CHECKED;
 /* For the request in the file @path. */
-bool gbe_others_sign(GbeApp *app, const GbeOthersOrder *order, const char *path,
+bool gbe_others_sign(GbeApp *app, GbeCertOrder *order, const char *path,
 		     GbeOthersResult *ret_result, GError **error) GBE_CHECKED;

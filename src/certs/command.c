@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 
-#include "app/certs/archive.h"
 #include "app/health/certificates.h"
 #include "certs/core/renewal.h"
 #include "core/config/lists.h"
@@ -14,16 +13,36 @@
 /* It may ask a server on the other side of a bad road. */
 #define SECONDS 600
 
+/* An interrupted renewal, or reset, left its archive open. */
+static bool
+finish_earlier(gpointer change, GError **error)
+{
+	GbeApp *app = ((GbePkiChange *)change)->change.app;
+	g_autoptr(GbeCertsArchive) archive = NULL;
+	g_autofree char *why = NULL;
+
+	if (!gbe_certs_archive_newest(app, &archive, error))
+		return false;
+	if (archive == NULL || !archive->open)
+		return true;
+	if (gbe_pki_change_look(change, 0, &why) == GBE_YES)
+		return gbe_certs_archive_close(archive, error);
+	return gbe_certs_archive_return(app, archive, error) &&
+	       gbe_certs_archive_drop(archive, error);
+}
+
 /* The same rule as for certificates of our own. */
 static bool
-find_due(GbeApp *app, char **ret_reason, GError **error)
+find_due(gpointer change, GError **error)
 {
+	GbePkiChange *pki = change;
+	char **reason = &pki->result->reason;
 	g_autoptr(GbeCerts) certs = NULL;
 	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
 
-	if (!gbe_certs_look(app, &certs, error))
+	if (!gbe_certs_look(pki->change.app, &certs, error))
 		return false;
-	for (guint i = 0; i < certs->certs->len && *ret_reason == NULL; i++) {
+	for (guint i = 0; i < certs->certs->len && *reason == NULL; i++) {
 		const GbeCert *cert = certs->certs->pdata[i];
 		const GbeLeafFacts facts = {.signed_by_authority = true,
 					    .not_before = cert->pem->not_before,
@@ -34,14 +53,44 @@ find_due(GbeApp *app, char **ret_reason, GError **error)
 			continue;
 		why = gbe_renewal_reason(&facts, now);
 		if (why != NULL)
-			*ret_reason = g_strdup_printf("%s: %s", cert->path, why);
+			*reason = g_strdup_printf("%s: %s", cert->path, why);
 	}
+	if (!gbe_certs_directories(pki->change.app->config->certs.directories, &pki->directories,
+				   error))
+		return false;
+	if (pki->directories[0] == NULL)
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+				 "[certs] renew-command is set, and directories does not say where "
+				 "the certificates are");
+	if (*reason == NULL && pki->options->force)
+		*reason = g_strdup("asked for");
+	pki->change.ended = *reason == NULL;
 	return true;
 }
 
 static bool
-run_renewal(GbeApp *app, GError **error)
+archive_files(gpointer change, GError **error)
 {
+	static char *everything[] = {(char *)"*", NULL};
+	GbePkiChange *pki = change;
+	GbeApp *app = pki->change.app;
+	g_autofree char *why = NULL;
+
+	/* It is the image's program, and would work on the files of this machine. */
+	if (app->below_root)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s, and [certs] renew-command does not run below --root: call "
+				 "`greenboot-etcd certs renew` on the device itself",
+				 pki->result->reason);
+	pki->before = gbe_pki_change_look(pki, 0, &why);
+	return gbe_certs_archive_make(app, pki->directories, everything, &pki->archive, error);
+}
+
+/* Without the program's lock: etcd may start meanwhile, and its prerun needs that lock. */
+static bool
+run_command(gpointer change, GError **error)
+{
+	GbeApp *app = ((GbePkiChange *)change)->change.app;
 	g_auto(GbeChild) child = {0};
 	g_auto(GStrv) argv = NULL;
 	gbe_autofd int program_fd = -1;
@@ -58,104 +107,50 @@ run_renewal(GbeApp *app, GError **error)
 }
 
 static bool
-go_back(GbePkiChange *change, const GbeCertsArchive *archive, GError **error)
+put_back_files(gpointer change, GError **error)
 {
-	if (gbe_certs_remove(change->app, archive->directories, archive->patterns, error) &&
-	    gbe_certs_archive_put_back(change->app, archive, error))
+	GbePkiChange *pki = change;
+
+	if (pki->result->done)
 		return true;
-	gbe_rethrow(error, GBE_ERROR_PARTIAL);
-	return gbe_prefix(error,
-			  "the old certificates are not all back: `greenboot-etcd certs reset "
-			  "--undo` goes on");
+	if (!gbe_certs_archive_return(pki->change.app, pki->archive, error) ||
+	    !gbe_certs_archive_drop(pki->archive, error))
+		return false;
+	gbe_app_unlock(pki->change.app);
+	pki->result->put_back = true;
+	pki->result->healthy = gbe_pki_change_look(pki, pki->options->timeout, &pki->with_old);
+	return true;
 }
 
-/* An interrupted renewal, or reset, left its archive open. */
 static bool
-finish_earlier(GbePkiChange *change, GError **error)
+prove_files(gpointer change, GError **error)
 {
-	g_autoptr(GbeCertsArchive) archive = NULL;
+	GbePkiChange *pki = change;
+	GbePkiResult *result = pki->result;
 	g_autofree char *why = NULL;
 
-	if (!gbe_certs_archive_newest(change->app, &archive, error))
-		return false;
-	if (archive == NULL || !archive->open)
-		return true;
-	if (gbe_pki_change_look(change, 0, &why) == GBE_YES)
-		return gbe_certs_archive_close(archive, error);
-	return go_back(change, archive, error) && gbe_certs_archive_drop(archive, error);
-}
-
-static bool
-put_back(GbePkiChange *change, GbeCertsArchive *archive, const char *why, GError **error)
-{
-	g_autofree char *now = NULL;
-
-	if (!gbe_pki_change_lock(change, error) || !go_back(change, archive, error) ||
-	    !gbe_certs_archive_drop(archive, error))
-		return false;
-	gbe_app_unlock(change->app);
-	g_free(change->result->reason);
-	change->result->reason = g_strdup(why);
-	change->result->put_back = true;
-	change->result->healthy = gbe_pki_change_look(change, change->options->timeout, &now);
-	return gbe_throw(
-	    error, change->result->healthy == GBE_YES ? GBE_ERROR_FAILED : GBE_ERROR_VERIFY_FAILED,
-	    "%s: the old certificates are back%s%s", why,
-	    now != NULL ? ", and etcd is not healthy with them, either: " : "",
-	    now != NULL ? now : "");
-}
-
-static bool
-renew_others(GbePkiChange *change, GError **error)
-{
-	static char *everything[] = {(char *)"*", NULL};
-	GbeApp *app = change->app;
-	GbePkiResult *result = change->result;
-	g_autoptr(GbeCertsArchive) archive = NULL;
-	g_autoptr(GError) local = NULL;
-	g_auto(GStrv) directories = NULL;
-	g_autofree char *why = NULL;
-	GbeTri before;
-
-	if (!gbe_pki_change_begin(change, error) ||
-	    (!change->options->dry_run && !finish_earlier(change, error)) ||
-	    !find_due(app, &result->reason, error) ||
-	    !gbe_certs_directories(app->config->certs.directories, &directories, error))
-		return false;
-	if (directories[0] == NULL)
-		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-				 "[certs] renew-command is set, and directories does not say where "
-				 "the certificates are");
-	if (result->reason == NULL && !change->options->force)
-		return true;
-	if (result->reason == NULL)
-		result->reason = g_strdup("asked for");
-	if (change->options->dry_run)
-		return true;
-	/* It is the image's program, and would work on the files of this machine. */
-	if (app->below_root)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s, and [certs] renew-command does not run below --root: call "
-				 "`greenboot-etcd certs renew` on the device itself",
-				 result->reason);
-	before = gbe_pki_change_look(change, 0, &why);
-	if (!gbe_certs_archive_make(app, directories, everything, &archive, error))
-		return false;
-	/* etcd may start meanwhile, and its prerun needs the lock. */
-	gbe_app_unlock(app);
-	if (!run_renewal(app, &local))
-		return put_back(change, archive, local->message, error);
-	g_clear_pointer(&why, g_free);
-	result->healthy = gbe_pki_change_look(change, change->options->timeout, &why);
-	if (before == GBE_YES && result->healthy != GBE_YES)
-		return put_back(change, archive, why, error);
+	result->healthy = gbe_pki_change_look(pki, pki->options->timeout, &why);
+	pki->unwell = pki->before == GBE_YES && result->healthy != GBE_YES;
+	if (pki->unwell)
+		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s", why);
 	result->done = true;
-	return gbe_pki_change_lock(change, error) && gbe_certs_archive_close(archive, error);
+	return true;
 }
 
-bool
-gbe_pki_renew_by_command(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-			 GError **error)
+static bool
+close_archive(gpointer change, GError **error)
 {
-	return gbe_pki_change_run(app, "certs renew", renew_others, options, result, error);
+	return gbe_certs_archive_close(((GbePkiChange *)change)->archive, error);
 }
+
+const GbeStep gbe_pki_command_steps[] = {
+    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
+    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"certs-finished", finish_earlier, NULL, 0, 0},
+    {"certs-due", find_due, NULL, GBE_STEP_LOOK, 0},
+    {"certs-archived", archive_files, NULL, 0, 0},
+    {"certs-renewed", run_command, put_back_files, GBE_STEP_UNLOCKED, 0},
+    {"certs-healthy", prove_files, NULL, GBE_STEP_UNLOCKED, 0},
+    {"certs-closed", close_archive, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};

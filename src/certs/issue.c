@@ -62,39 +62,16 @@
 	X(X509_sign)
 GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 
-struct GbeIssuer {
-	GbePem *certificate, *key;
-	GBytes *chain;	       /* PEM: all certificates */
-	GBytes *intermediates; /* PEM: what a leaf certificate is followed by; may be empty */
-};
-
-static void
-free_bio(BIO *bio)
-{
-	lib.BIO_free_all(bio);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(BIO, free_bio)
-
-static void
-free_certificate(X509 *certificate)
-{
-	lib.X509_free(certificate);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(X509, free_certificate)
-
-static void
-free_request(X509_REQ *request)
-{
-	lib.X509_REQ_free(request);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(X509_REQ, free_request)
-
-static void
-free_key(EVP_PKEY *key)
-{
-	lib.EVP_PKEY_free(key);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(EVP_PKEY, free_key)
+#define FREED_BY(type, function)                                                                   \
+	static void free_##type(type *object)                                                      \
+	{                                                                                          \
+		lib.function(object);                                                              \
+	}                                                                                          \
+	G_DEFINE_AUTOPTR_CLEANUP_FUNC(type, free_##type)
+FREED_BY(BIO, BIO_free_all)
+FREED_BY(EVP_PKEY, EVP_PKEY_free)
+FREED_BY(X509, X509_free)
+FREED_BY(X509_REQ, X509_REQ_free)
 
 void
 gbe_private_key_free(GbePrivateKey *key)
@@ -366,18 +343,6 @@ gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what, GbeIs
 				 "the key of %s is too weak: RSA needs 2048 bits, EC 224", what);
 	*ret_issuer = g_steal_pointer(&issuer);
 	return true;
-}
-
-const GbePem *
-gbe_issuer_certificate(const GbeIssuer *issuer)
-{
-	return issuer->certificate;
-}
-
-GBytes *
-gbe_issuer_chain(const GbeIssuer *issuer)
-{
-	return issuer->chain;
 }
 
 /* ---- what it signs ---- */

@@ -16,15 +16,19 @@ typedef enum {
 	GBE_USE_PEER,
 } GbeCertUse;
 
-/* The one who signs. */
-typedef struct GbeIssuer GbeIssuer;
+/* An authority that signs. */
+typedef struct {
+	GbePem *certificate, *key;
+	GBytes *chain;	       /* PEM: its certificate and those behind it, and nothing else */
+	GBytes *intermediates; /* PEM: the certificates that follow a leaf; may be empty */
+} GbeIssuer;
 
 typedef struct {
-	const char *name; /* the subject's common name; NULL: as the request has it */
-	char *const
-	    *hosts; /* names and addresses, NULL-terminated; NULL: none, or those of the request */
+	const char *name;   /* the subject's common name; NULL: as the request has it */
+	char *const *hosts; /* names and addresses; NULL: none, or those of the request */
 	GbeCertUse use;
 	gint64 not_before, not_after; /* seconds since the epoch */
+	guint64 validity; /* seconds, of `certs issue` and `sign`, which set the times */
 } GbeCertOrder;
 
 /* A private key in PEM. */
@@ -43,10 +47,6 @@ bool gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what,
 		     GbeIssuer **ret_issuer, GError **error) GBE_CHECKED;
 void gbe_issuer_free(GbeIssuer *issuer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeIssuer, gbe_issuer_free)
-/* The authority's certificate; borrowed. */
-const GbePem *gbe_issuer_certificate(const GbeIssuer *issuer);
-/* The authority's certificate and those behind it, as PEM that holds nothing else; borrowed. */
-GBytes *gbe_issuer_chain(const GbeIssuer *issuer);
 
 /* A new key, and its certificate followed by those of the intermediate authorities. */
 bool gbe_issue(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes **ret_certificate,

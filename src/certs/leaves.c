@@ -172,17 +172,17 @@ gbe_pki_seal(const GbePkiChange *change, GbeAuthority *authority, GError **error
 	const GbePkiOptions *options = change->options;
 
 	/* systemd-creds makes the key that it seals with where it has none. */
-	if (authority->key == NULL || (options->dry_run && !change->app->below_root))
+	if (authority->key == NULL || (options->dry_run && !change->change.app->below_root))
 		return true;
-	return !(options->seal || gbe_seal_is_there(change->app)) ||
-	       gbe_seal(change->app, authority->key, &authority->sealed, error);
+	return !(options->seal || gbe_seal_is_there(change->change.app)) ||
+	       gbe_seal(change->change.app, authority->key, &authority->sealed, error);
 }
 
 bool
 gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GError **error)
 {
 	const GbePkiOptions *options = change->options;
-	const GbeApp *app = change->app;
+	const GbeApp *app = change->change.app;
 	g_autofree char *name = own_name(app, NAME_IN_SUBJECT);
 	g_autofree char *subject = NULL;
 	g_autoptr(GbeIssuer) issuer = NULL;
@@ -201,11 +201,10 @@ gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GErr
 		/* Everybody may read what is trusted: of the file, which may hold the key, too, the certificates
 		 * are kept. */
 		g_bytes_unref(authority->certificate);
-		authority->certificate = g_bytes_ref(gbe_issuer_chain(issuer));
+		authority->certificate = g_bytes_ref(issuer->chain);
 		/* An authority that has ended could issue nothing. */
-		if (!gbe_renewal_times(now_seconds(), 1, gbe_issuer_certificate(issuer)->not_before,
-				       gbe_issuer_certificate(issuer)->not_after, &from, &to,
-				       error))
+		if (!gbe_renewal_times(now_seconds(), 1, issuer->certificate->not_before,
+				       issuer->certificate->not_after, &from, &to, error))
 			return false;
 	} else {
 		/* Two authorities of one device have different names, or a verifier takes one for the other. */
@@ -240,7 +239,7 @@ gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error)
 
 	if (!open_issuer(app, &pki->signer, &issuer, error))
 		return false;
-	by = gbe_issuer_certificate(issuer);
+	by = issuer->certificate;
 	for (guint i = 0; i < GBE_LEAVES; i++) {
 		GbeCertOrder order = {.use = uses[i],
 				      .name = i == GBE_LEAF_CLIENT ? CLIENT_NAME : name,
@@ -303,7 +302,7 @@ gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at)
 		}
 		why = gbe_renewal_reason(&facts, now_seconds());
 		if (why != NULL && reason == NULL)
-			reason = g_strdup_printf("%s.crt: %s", gbe_leaf_name(i), why);
+			reason = g_strdup_printf("%s.crt: %s", gbe_leaf_names[i], why);
 	}
 	if (ret_renew_at != NULL)
 		*ret_renew_at = renew_at < G_MAXINT64 ? renew_at : -1;
@@ -321,8 +320,7 @@ gbe_others_result_clear(GbeOthersResult *result)
 }
 
 static bool
-open_order(GbeApp *app, const GbeOthersOrder *order, GbeIssuer **ret_issuer,
-	   GbeCertOrder *ret_order, GError **error)
+open_order(GbeApp *app, GbeCertOrder *order, GbeIssuer **ret_issuer, GError **error)
 {
 	g_autoptr(GbePki) pki = NULL;
 	g_autoptr(GbeIssuer) issuer = NULL;
@@ -338,24 +336,22 @@ open_order(GbeApp *app, const GbeOthersOrder *order, GbeIssuer **ret_issuer,
 				 ": `greenboot-etcd certs init` makes one");
 	if (!open_issuer(app, &pki->signer, &issuer, error))
 		return false;
-	by = gbe_issuer_certificate(issuer);
-	*ret_order = (GbeCertOrder){.name = order->name, .hosts = order->hosts, .use = order->use};
-	if (!gbe_renewal_times(g_get_real_time() / G_USEC_PER_SEC, order->validity, by->not_before,
-			       by->not_after, &ret_order->not_before, &ret_order->not_after, error))
+	by = issuer->certificate;
+	if (!gbe_renewal_times(now_seconds(), order->validity, by->not_before, by->not_after,
+			       &order->not_before, &order->not_after, error))
 		return false;
 	*ret_issuer = g_steal_pointer(&issuer);
 	return true;
 }
 
 bool
-gbe_others_issue(GbeApp *app, const GbeOthersOrder *order, const char *directory,
+gbe_others_issue(GbeApp *app, GbeCertOrder *order, const char *directory,
 		 GbeOthersResult *ret_result, GError **error)
 {
 	g_auto(GbeOthersResult) result = {0};
 	g_autoptr(GbeIssuer) issuer = NULL;
 	g_autoptr(GbePrivateKey) key = NULL;
 	const char *name = order->name;
-	GbeCertOrder complete;
 
 	/* The name is a subject and a file. */
 	if (*name == '\0' || *name == '.' || strlen(name) > NAME_MOST ||
@@ -364,10 +360,10 @@ gbe_others_issue(GbeApp *app, const GbeOthersOrder *order, const char *directory
 				 "\"%s\" cannot be a certificate's name: 1 to 64 letters, digits "
 				 "and any of . _ @ -, and no dot first",
 				 name);
-	if (!open_order(app, order, &issuer, &complete, error) ||
-	    !gbe_issue(issuer, &complete, &result.certificate, &key, error))
+	if (!open_order(app, order, &issuer, error) ||
+	    !gbe_issue(issuer, order, &result.certificate, &key, error))
 		return false;
-	result.not_after = complete.not_after;
+	result.not_after = order->not_after;
 	result.certificate_path = g_strdup_printf("%s/%s.crt", directory, order->name);
 	result.key_path = g_strdup_printf("%s/%s.key", directory, order->name);
 	/* A key without its certificate has no use, and a certificate without its key has none. */
@@ -383,20 +379,19 @@ gbe_others_issue(GbeApp *app, const GbeOthersOrder *order, const char *directory
 }
 
 bool
-gbe_others_sign(GbeApp *app, const GbeOthersOrder *order, const char *path,
-		GbeOthersResult *ret_result, GError **error)
+gbe_others_sign(GbeApp *app, GbeCertOrder *order, const char *path, GbeOthersResult *ret_result,
+		GError **error)
 {
 	g_auto(GbeOthersResult) result = {0};
 	g_autoptr(GbeIssuer) issuer = NULL;
 	g_autoptr(GBytes) request = NULL;
-	GbeCertOrder complete;
 
 	if (!gbe_certs_read_file(app, path, false, &request, error))
 		return false;
-	if (!open_order(app, order, &issuer, &complete, error) ||
-	    !gbe_issue_for_request(issuer, &complete, request, &result.certificate, error))
+	if (!open_order(app, order, &issuer, error) ||
+	    !gbe_issue_for_request(issuer, order, request, &result.certificate, error))
 		return gbe_prefix(error, "%s", path);
-	result.not_after = complete.not_after;
+	result.not_after = order->not_after;
 	*ret_result = result;
 	result = (GbeOthersResult){0};
 	return true;

@@ -140,7 +140,7 @@ leaves_json(const GbePki *pki)
 
 	for (guint i = 0; i < GBE_LEAVES; i++) {
 		g_autoptr(GbePem) pem = gbe_pem_first(pki->certificates[i]);
-		g_autofree char *path = g_strdup_printf(GBE_PKI_LIVE "/%s.crt", gbe_leaf_name(i));
+		g_autofree char *path = g_strdup_printf(GBE_PKI_LIVE "/%s.crt", gbe_leaf_names[i]);
 		JsonObject *one = json_object_new();
 
 		gbe_json_set_string(one, "path", path);
@@ -192,12 +192,9 @@ print_text(GbeCli *cli, const GbePkiResult *result)
 		gbe_print("%s\n", (const char *)result->notes->pdata[i]);
 }
 
-typedef bool (*Change)(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result,
-		       GError **error);
-
 /* The result is also of a failure that put the old certificates back. */
 static bool
-change(GbeCli *cli, Change verb, GbePkiResult *result, GError **error)
+change(GbeCli *cli, GbePkiVerb verb, GbePkiResult *result, GError **error)
 {
 	GbePkiOptions order = {.dry_run = arg.dry_run,
 			       .force = arg.force,
@@ -216,7 +213,7 @@ change(GbeCli *cli, Change verb, GbePkiResult *result, GError **error)
 	if (arg.valid != NULL && arg.ca_cert != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--for goes with an authority that is made here");
-	ok = verb(cli->app, &order, result, error);
+	ok = gbe_pki_change(cli->app, verb, &order, result, error);
 	gbe_cli_changed(cli, !ok || !result->done);
 	for (guint i = 0; !ok && i < result->notes->len; i++)
 		gbe_note("%s", (const char *)result->notes->pdata[i]);
@@ -232,7 +229,7 @@ make_authority(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
 
-	if (!change(cli, gbe_pki_init, result, error))
+	if (!change(cli, GBE_PKI_INIT, result, error))
 		return false;
 	if (!cli->json && !cli->quiet)
 		gbe_print("%s", UNIT_HINT);
@@ -245,7 +242,7 @@ renew_certificates(GbeCli *cli, char **arguments, GError **error)
 	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
 	bool command = cli->app->config->certs.renew_command != NULL;
 
-	if (!change(cli, command ? gbe_pki_renew_by_command : gbe_pki_renew, result, error))
+	if (!change(cli, command ? GBE_PKI_RENEW_BY_COMMAND : GBE_PKI_RENEW, result, error))
 		return false;
 	if (result->reason == NULL && !cli->json && !cli->quiet)
 		gbe_print("nothing is due\n");
@@ -257,13 +254,13 @@ rotate_authority(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbePkiResult) result = gbe_pki_result_new();
 
-	return change(cli, gbe_pki_rotate, result, error);
+	return change(cli, GBE_PKI_ROTATE, result, error);
 }
 
 /* ---- for others ---- */
 
 static bool
-order_of(GbeCli *cli, GbeOthersOrder *order, GError **error)
+order_of(GbeCli *cli, GbeCertOrder *order, GError **error)
 {
 
 	if (arg.client + arg.server + arg.peer != 1)
@@ -309,7 +306,7 @@ static bool
 issue_certificate(GbeCli *cli, char **arguments, GError **error)
 {
 	const char *directory = arg.out;
-	GbeOthersOrder order = {.name = arguments[0]};
+	GbeCertOrder order = {.name = arguments[0]};
 	g_auto(GbeOthersResult) result = {0};
 
 	if (!order_of(cli, &order, error))
@@ -330,7 +327,7 @@ static bool
 sign_request(GbeCli *cli, char **arguments, GError **error)
 {
 	const char *out = arg.out;
-	GbeOthersOrder order = {0};
+	GbeCertOrder order = {0};
 	g_auto(GbeOthersResult) result = {0};
 
 	if (!order_of(cli, &order, error))

@@ -31,13 +31,7 @@
 /* A TPM answers within seconds. */
 #define CREDS_SECONDS 60
 
-static const char *const leaf_names[GBE_LEAVES] = {"server", "peer", "client"};
-
-const char *
-gbe_leaf_name(GbeLeafName leaf)
-{
-	return leaf_names[leaf];
-}
+const char *const gbe_leaf_names[GBE_LEAVES] = {"server", "peer", "client"};
 
 void
 gbe_authority_clear(GbeAuthority *authority)
@@ -45,12 +39,6 @@ gbe_authority_clear(GbeAuthority *authority)
 	g_clear_pointer(&authority->certificate, g_bytes_unref);
 	g_clear_pointer(&authority->sealed, g_bytes_unref);
 	g_clear_pointer(&authority->key, gbe_private_key_free);
-}
-
-GbePki *
-gbe_pki_new(void)
-{
-	return g_new0(GbePki, 1);
 }
 
 void
@@ -114,7 +102,7 @@ read_record(int place_fd, const char *name, GbePkiRecord *ret_record, GError **e
 bool
 gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error)
 {
-	g_autoptr(GbePki) pki = gbe_pki_new();
+	g_autoptr(GbePki) pki = g_new0(GbePki, 1);
 	g_autoptr(GError) local = NULL;
 	gbe_autofd int place_fd = -1;
 	gbe_autofd int fd = -1;
@@ -137,9 +125,9 @@ gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error)
 	    !read_authority(authority_fd, "other", &pki->other, error))
 		return gbe_rethrow_if(error, GBE_ERROR_NOT_FOUND, GBE_ERROR_CORRUPT);
 	for (guint i = 0; i < GBE_LEAVES; i++)
-		if (!read_bytes(fd, leaf_names[i], ".crt", &pki->certificates[i], NULL) ||
-		    !read_bytes(fd, leaf_names[i], ".key", &pki->keys[i], NULL))
-			g_debug("%s is not readable", leaf_names[i]);
+		if (!read_bytes(fd, gbe_leaf_names[i], ".crt", &pki->certificates[i], NULL) ||
+		    !read_bytes(fd, gbe_leaf_names[i], ".key", &pki->keys[i], NULL))
+			g_debug("%s is not readable", gbe_leaf_names[i]);
 	if (pki->signer.certificate == NULL ||
 	    (pki->signer.key == NULL && pki->signer.sealed == NULL))
 		return gbe_throw(error, GBE_ERROR_CORRUPT,
@@ -172,18 +160,6 @@ write_authority(int fd, const char *name, const GbeAuthority *authority, GError 
 		    : write_bytes(fd, name, ".key", authority->key, 0600, error));
 }
 
-/* etcd's group may read the keys of the server and of the peer; its user, where that group is root's. */
-static bool
-give_to_etcd(int fd, const char *key, const struct stat *etcd, GError **error)
-{
-	bool by_group = etcd->st_gid != 0;
-
-	return (fchownat(fd, key, by_group ? (uid_t)-1 : etcd->st_uid, etcd->st_gid,
-			 AT_SYMLINK_NOFOLLOW) == 0 &&
-		fchmodat(fd, key, by_group ? 0640 : 0600, 0) == 0) ||
-	       gbe_throw_errno(error, errno, "let etcd read %s", key);
-}
-
 GBytes *
 gbe_pki_bundle(const GbePki *pki)
 {
@@ -207,11 +183,13 @@ write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 	gbe_autofd int authority_fd = -1;
 	gbe_autofd int data_fd = -1;
 	struct stat etcd = {0};
+	bool by_group;
 
 	/* etcd's user, as the data has it; root: no etcd was here yet. */
 	if (gbe_open_in_root(app->root_fd, app->config->etcd.data_dir, O_PATH, &data_fd, NULL) &&
 	    fstat(data_fd, &etcd) < 0)
 		etcd = (struct stat){0};
+	by_group = etcd.st_gid != 0;
 	if (fchmod(fd, 0755) < 0 || mkdirat(fd, AUTHORITY, 0700) < 0)
 		return gbe_throw_errno(error, errno, "make " AUTHORITY);
 	if (!gbe_open_dir_at(fd, AUTHORITY, &authority_fd, error) ||
@@ -219,12 +197,17 @@ write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 	    !write_authority(authority_fd, "other", &pki->other, error))
 		return false;
 	for (guint i = 0; i < GBE_LEAVES; i++) {
-		g_autofree char *key = g_strconcat(leaf_names[i], ".key", NULL);
+		g_autofree char *key = g_strconcat(gbe_leaf_names[i], ".key", NULL);
 
-		if (!write_bytes(fd, leaf_names[i], ".crt", pki->certificates[i], 0644, error) ||
-		    !write_bytes(fd, leaf_names[i], ".key", pki->keys[i], 0600, error) ||
-		    (i != GBE_LEAF_CLIENT && !give_to_etcd(fd, key, &etcd, error)))
+		if (!write_bytes(fd, gbe_leaf_names[i], ".crt", pki->certificates[i], 0644,
+				 error) ||
+		    !write_bytes(fd, gbe_leaf_names[i], ".key", pki->keys[i], 0600, error))
 			return false;
+		/* etcd's group may read the keys of the server and of the peer; its user, where that group is root's. */
+		if (i != GBE_LEAF_CLIENT && (fchownat(fd, key, by_group ? (uid_t)-1 : etcd.st_uid,
+						      etcd.st_gid, AT_SYMLINK_NOFOLLOW) < 0 ||
+					     fchmodat(fd, key, by_group ? 0640 : 0600, 0) < 0))
+			return gbe_throw_errno(error, errno, "let etcd read %s", key);
 	}
 	if (!write_bytes(fd, "ca", ".crt", bundle, 0644, error) ||
 	    !gbe_write_file_at(fd, "etcd.env", GBE_TLS_VARIABLES, strlen(GBE_TLS_VARIABLES), 0644,
@@ -483,7 +466,7 @@ take_authority(const char *text, gsize size, const char *key, gsize length, cons
 
 	if (!gbe_issuer_open(all, one, path, &issuer, error))
 		return false;
-	authority->certificate = g_bytes_ref(gbe_issuer_chain(issuer));
+	authority->certificate = g_bytes_ref(issuer->chain);
 	authority->key = g_steal_pointer(&one);
 	return true;
 }

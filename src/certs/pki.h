@@ -45,13 +45,12 @@ typedef struct {
 	GbePrivateKey *keys[GBE_LEAVES];
 } GbePki;
 
-GbePki *gbe_pki_new(void);
 void gbe_pki_free(GbePki *pki);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePki, gbe_pki_free)
 void gbe_authority_clear(GbeAuthority *authority);
 
-/* The name of a leaf's files, without their suffix: server peer client. Static. */
-const char *gbe_leaf_name(GbeLeafName leaf);
+/* The names of the leaves' files, without their suffix: server peer client. */
+extern const char *const gbe_leaf_names[GBE_LEAVES];
 
 /* The authorities that are trusted. */
 GBytes *gbe_pki_bundle(const GbePki *pki);

@@ -16,13 +16,13 @@ typedef struct {
 	bool others_first; /* safe only if all members have come to ->from, or further */
 	const char *words; /* what was done */
 	const char *hint;  /* how another member comes to ->from */
-} Step;
+} Stage;
 
 #define TAKE_IT                                                                                    \
 	"give it the next authority: `greenboot-etcd cluster token FILE` here, `greenboot-etcd "   \
 	"certs rotate-ca --token=FILE` there"
 
-static const Step forward[] = {
+static const Stage forward[] = {
     {GBE_ROTATION_NONE, GBE_ROTATION_TRUSTED, false, false, true, false,
      "step 1 of 3: the next authority is trusted, too", NULL},
     {GBE_ROTATION_TRUSTED, GBE_ROTATION_REISSUED, true, true, false, true,
@@ -32,7 +32,7 @@ static const Step forward[] = {
      "run `greenboot-etcd certs rotate-ca` there"},
 };
 
-static const Step back[] = {
+static const Stage back[] = {
     {GBE_ROTATION_NONE, GBE_ROTATION_REISSUED, false, false, true, false,
      "step 3 undone: the former authority is trusted again", NULL},
     {GBE_ROTATION_TRUSTED, GBE_ROTATION_NONE, false, false, true, true,
@@ -46,22 +46,23 @@ static const Step back[] = {
 /* A member is cut off if it does not take the certificates of @pki, which the step would make live, or shows one that
  * they do not trust. */
 static bool
-check_members(const GbePkiChange *change, const Step *step, GError **error)
+check_members(const GbePkiChange *change, const Stage *stage, GError **error)
 {
 	g_auto(GbeTrust) trust = {0};
 	g_autoptr(GError) local = NULL;
 	bool alone = false;
 
-	if (!step->others_first || change->options->force)
+	if (!stage->others_first || change->options->force)
 		return true;
 	if (!change->running)
-		return (gbe_by_hand_is_alone(change->app, change->operation, &alone, NULL) &&
+		return (gbe_by_hand_is_alone(change->change.app, change->change.name, &alone,
+					     NULL) &&
 			alone) ||
 		       gbe_throw(error, GBE_ERROR_REFUSED,
 				 "etcd does not run, so the other members cannot be asked whether "
 				 "they would be cut off; start it, or add --force");
-	if (!gbe_trust_ask(change->app, change->result->pki,
-			   change->app->config->health.request_timeout, &trust, &local))
+	if (!gbe_trust_ask(change->change.app, change->result->pki,
+			   change->change.app->config->health.request_timeout, &trust, &local))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s; whether members would be cut off is unknown; --force takes "
 				 "the step without this check",
@@ -69,7 +70,7 @@ check_members(const GbePkiChange *change, const Step *step, GError **error)
 	return trust.refusal == NULL ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
 			 "%s: this step would cut it off, as far as is known; %s, or add --force",
-			 trust.refusal, step->hint);
+			 trust.refusal, stage->hint);
 }
 
 /* The members of a cluster need one next authority, not one each. */
@@ -78,7 +79,7 @@ find_next(const GbePkiChange *change, GbeAuthority *ret_next, GError **error)
 {
 	const GbePkiOptions *options = change->options;
 	const GbeAuthority *own = &change->result->pki->signer;
-	g_autoptr(GbePki) token = gbe_pki_new();
+	g_autoptr(GbePki) token = g_new0(GbePki, 1);
 	GbeAuthority *next;
 
 	if (options->token == NULL)
@@ -87,7 +88,7 @@ find_next(const GbePkiChange *change, GbeAuthority *ret_next, GError **error)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--token has the next authority: it takes no --ca-cert, --ca-key "
 				 "or --for");
-	if (!gbe_token_read(change->app, options->token, token, error))
+	if (!gbe_token_read(change->change.app, options->token, token, error))
 		return false;
 	next = gbe_authority_equal(&token->signer, own) ? &token->other : &token->signer;
 	if (next == &token->signer && !gbe_authority_equal(&token->other, own))
@@ -108,13 +109,23 @@ find_next(const GbePkiChange *change, GbeAuthority *ret_next, GError **error)
 }
 
 static bool
-take_step(GbePkiChange *change, const Step *step, GError **error)
+enter_stage(gpointer data, GError **error)
 {
-	GbePki *pki = change->result->pki;
+	GbePkiChange *change = data;
+	GbePkiResult *result = change->result;
+	GbePki *pki = result->pki;
 	const GbePkiOptions *options = change->options;
-	bool is_first = step->from == GBE_ROTATION_NONE && !options->undo;
+	const Stage *stage = options->undo ? back : forward;
+	GbeAuthority signer;
 
-	if (is_first) {
+	if (pki == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, GBE_PKI_MISSING);
+	if (options->undo && pki->other.certificate == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "no other authority is there: there is nothing to undo");
+	while (stage->from != pki->record.rotation)
+		stage++;
+	if (stage == forward) {
 		gbe_authority_clear(&pki->other);
 		if (!find_next(change, &pki->other, error))
 			return false;
@@ -125,25 +136,34 @@ take_step(GbePkiChange *change, const Step *step, GError **error)
 		    "--ca-cert, --ca-key, --token, --for and --seal go with the first step, and "
 		    "a new authority is there already");
 	}
-	if (step->exchange) {
-		GbeAuthority signer = pki->signer;
-
+	if (stage->exchange) {
+		signer = pki->signer;
 		pki->signer = pki->other;
 		pki->other = signer;
 	}
-	if (step->reissue && !gbe_pki_issue_leaves(change->app, pki, error))
+	if (stage->reissue && !gbe_pki_issue_leaves(change->change.app, pki, error))
 		return false;
-	pki->record.rotation = step->to;
-	if (!check_members(change, step, error))
+	pki->record.rotation = stage->to;
+	if (!check_members(change, stage, error))
 		return false;
-	if (step->to == GBE_ROTATION_NONE && change->options->undo)
+	if (stage->to == GBE_ROTATION_NONE && options->undo)
 		gbe_authority_clear(&pki->other);
-	g_free(change->result->reason);
-	change->result->reason = g_strdup(step->words);
-	if (!gbe_pki_change_commit(change, step->restart, error))
-		return false;
-	if (is_first && change->members > 1 && change->options->token == NULL &&
-	    change->options->ca_cert == NULL)
+	g_free(result->reason);
+	result->reason = g_strdup(stage->words);
+	change->restart = stage->restart;
+	result->restarted = stage->restart && change->running;
+	return true;
+}
+
+static bool
+tell_of_token(gpointer data, GError **error)
+{
+	GbePkiChange *change = data;
+	const GbePkiOptions *options = change->options;
+
+	(void)error;
+	if (change->result->pki->record.rotation == GBE_ROTATION_TRUSTED && !options->undo &&
+	    change->members > 1 && options->token == NULL && options->ca_cert == NULL)
 		g_ptr_array_add(change->result->notes,
 				g_strdup("each other member needs this authority before step 2: "
 					 "`greenboot-etcd cluster token FILE` here, "
@@ -151,29 +171,12 @@ take_step(GbePkiChange *change, const Step *step, GError **error)
 	return true;
 }
 
-static bool
-rotate_authority(GbePkiChange *change, GError **error)
-{
-	const Step *step = change->options->undo ? back : forward;
-	const GbePki *pki;
-
-	if (!gbe_pki_change_begin(change, error))
-		return false;
-	pki = change->result->pki;
-	if (pki == NULL)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there are no certificates in " GBE_PKI_LIVE
-				 ": `greenboot-etcd certs init` makes them");
-	if (change->options->undo && pki->other.certificate == NULL)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "no other authority is there: there is nothing to undo");
-	while (step->from != pki->record.rotation)
-		step++;
-	return take_step(change, step, error);
-}
-
-bool
-gbe_pki_rotate(GbeApp *app, const GbePkiOptions *options, GbePkiResult *result, GError **error)
-{
-	return gbe_pki_change_run(app, "certs rotate-ca", rotate_authority, options, result, error);
-}
+const GbeStep gbe_pki_rotate_steps[] = {
+    {"pki-looked", gbe_pki_look, NULL, GBE_STEP_LOOK, 0},
+    {"pki-earlier-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"pki-rotated", enter_stage, NULL, GBE_STEP_LOOK, 0},
+    {"pki-replaced", gbe_pki_replace, NULL, 0, 0},
+    {"pki-proved", gbe_pki_prove, gbe_pki_unprove, GBE_STEP_UNLOCKED, 0},
+    {"pki-told", tell_of_token, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};

@@ -20,7 +20,7 @@ gbe_trust_clear(GbeTrust *trust)
 
 /* ---- files in memory ---- */
 
-enum { AUTHORITIES, CERTIFICATE, KEY, N_FILES };
+enum { AUTHORITIES, CERTIFICATE, KEY, N_FILES }; /* in the order of contents */
 
 /* Files in memory, with the paths by which libcurl opens them. */
 typedef struct {
@@ -44,29 +44,25 @@ files_clear(Files *files)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Files, files_clear)
 
 static bool
-put_file(Files *files, guint at, GBytes *content, GError **error)
-{
-	gsize size = content != NULL ? g_bytes_get_size(content) : 0;
-
-	if (content == NULL)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "a certificate in " GBE_PKI_LIVE " is missing");
-	files->fds[at] = memfd_create("certificate", MFD_CLOEXEC);
-	if (files->fds[at] < 0 ||
-	    pwrite(files->fds[at], g_bytes_get_data(content, NULL), size, 0) != (ssize_t)size)
-		return gbe_throw_errno(error, errno, "write a file in memory");
-	files->paths[at] = g_strdup_printf("/proc/self/fd/%d", files->fds[at]);
-	return true;
-}
-
-static bool
 files_open(Files *files, const GbePki *pki, GbeLeafName leaf, GError **error)
 {
 	g_autoptr(GBytes) bundle = gbe_pki_bundle(pki);
+	GBytes *const contents[N_FILES] = {bundle, pki->certificates[leaf], pki->keys[leaf]};
 
-	return put_file(files, AUTHORITIES, bundle, error) &&
-	       put_file(files, CERTIFICATE, pki->certificates[leaf], error) &&
-	       put_file(files, KEY, pki->keys[leaf], error);
+	for (guint i = 0; i < N_FILES; i++) {
+		gsize size = 0;
+		const void *bytes =
+		    contents[i] != NULL ? g_bytes_get_data(contents[i], &size) : NULL;
+
+		if (contents[i] == NULL)
+			return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+					 "a certificate in " GBE_PKI_LIVE " is missing");
+		files->fds[i] = memfd_create("certificate", MFD_CLOEXEC);
+		if (files->fds[i] < 0 || pwrite(files->fds[i], bytes, size, 0) != (ssize_t)size)
+			return gbe_throw_errno(error, errno, "write a file in memory");
+		files->paths[i] = g_strdup_printf("/proc/self/fd/%d", files->fds[i]);
+	}
+	return true;
 }
 
 static GbeEndpoint

@@ -10,9 +10,8 @@
 typedef struct {
 	guint members; /* this one among them */
 	guint voters;
-	guint taken; /* voters that take the certificates */
-	char *
-	    refusal; /* the first member that does not take them, or is not known to, and why; NULL: all do */
+	guint taken;   /* voters that take the certificates */
+	char *refusal; /* the first member that is not known to take them, and why; NULL: all do */
 } GbeTrust;
 
 void gbe_trust_clear(GbeTrust *trust);

@@ -1,63 +1,111 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The frame of the verbs that make this device a member of a cluster, or no longer one: the service, an intent, and
- * the member's settings (core/units/cluster-env.h). The intent is the state's record `cluster`, written before the
- * first effect. After a kill or a power cut, the same call goes on, and any other of these verbs is refused until it
- * has, but for `cluster reset --force`. While its key "empties" is true, prerun holds back an etcd without data.
+ * The frame of the verbs that make this device a member of a cluster, or no longer one: their tables of steps
+ * (app/device/change.h), an intent, and the member's settings (core/units/cluster-env.h). The intent is the state's
+ * record `cluster`, written before the first effect. After a kill or a power cut, the same call resumes. Until then any
+ * other of these verbs is refused, except `cluster reset --force`. While the key "empties" is true, prerun holds back an
+ * etcd without data.
  */
 #pragma once
 
-#include "app/device/context.h"
+#include "app/device/change.h"
 #include "cluster/core/intent.h"
 #include "cluster/look.h"
+#include "cluster/setup.h"
+#include "core/decide/facts.h"
 #include "core/units/cluster-env.h"
-#include "fs/lock.h"
+
+/* The data of a new cluster of one: a backup or a snapshot, given to a member with a new id, of a cluster with a new
+ * id, so that no member of the former cluster takes it for its own. The present data becomes a backup. */
+typedef struct {
+	const char *backup;   /* NULL: ->snapshot */
+	const char *snapshot; /* a file; both NULL: the cluster begins without data */
+	bool whole_log; /* of ->backup: its member's log counts as a whole; the others are gone */
+	bool restored;	/* it is the present data */
+} GbeClusterSeed;
 
 typedef struct {
-	GbeApp *app;
-	const char *operation; /* "cluster join" */
-	bool takes_over;       /* it may end what another of these verbs has begun */
-	bool dry_run;	       /* begin changes nothing */
-	bool continued;	       /* an earlier call was interrupted */
+	GbeChange change;
+	GbeClusterSetup options;
+	GbeClusterSetupResult *result; /* NULL in leave and reset */
+	GbeClusterSeed seed;
 	GbeClusterIntent intent;
-	char *as_read; /* the intent as begin found it; NULL: none */
-	GbeLock *maintenance;
+	char *as_read;	 /* the intent as begin found it; NULL: none */
+	char **settings; /* cluster.env, once it was read */
+	bool takes_over; /* it may end what another of these verbs has begun */
+	bool continued;	 /* an earlier call was interrupted */
+	bool active;	 /* the service runs */
+	bool kept;	 /* the operation failed, and the next call resumes it */
+	/* join, rejoin: */
+	GbeCluster *cluster; /* the one to join, as it was last looked at */
+	bool entered;	     /* this device is one of its members */
+	bool taken_out;	     /* and no longer, as before the call */
+	bool again; /* the way back of an earlier call is finished, and the join may begin */
+	/* leave, reset: */
+	GbeClusterLeft *left;
+	/* recover: */
+	GbeClusterRecovered *recovered;
+	const GbeClusterPlace *best;
+	bool taken; /* the intent names a backup of the chosen data */
 } GbeClusterFrame;
 
 void gbe_cluster_frame_clear(GbeClusterFrame *frame);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterFrame, gbe_cluster_frame_clear)
 
-/* May this device's membership change at all? Reads the intent. *ret_active: the service runs. GBE_ERROR_REFUSED:
- * below --root, no service, a service that is an application's, or another operation was interrupted. */
-bool gbe_cluster_frame_begin(GbeClusterFrame *frame, bool *ret_active, GError **error) GBE_CHECKED;
-/* Takes the locks, and writes ->intent, durably. GBE_ERROR_BUSY: another call has changed it since begin. */
-bool gbe_cluster_frame_intend(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
-/* Writes what was added to ->intent. */
-bool gbe_cluster_frame_note(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
-/* Takes the program's lock where it is not held. Each operation by hand, and each start of the service, needs it for
- * itself (gbe_app_unlock()). */
-bool gbe_cluster_frame_lock(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
-/* Removes the intent where the cluster's answer was @why, a denial, which changed nothing: the device is the member that
- * it was. False: it is none, or the intent stays, and that is reported. */
-bool gbe_cluster_frame_end_denied(GbeClusterFrame *frame, const GError *why);
-/* Turns @error into GBE_ERROR_PARTIAL, which says that the next call goes on. Returns false. */
-bool gbe_cluster_frame_goes_on(const GbeClusterFrame *frame, GError **error);
-/* Is the member that answers this device's own? It has the id of this run's data, or the address of the settings. Where
- * neither is known, true. */
+/* Takes the steps. The error of an operation that was ->kept is GBE_ERROR_PARTIAL and names the call
+ * that resumes it. */
+bool gbe_cluster_run(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+/* May this device's membership change at all? Reads the intent. GBE_ERROR_REFUSED: below --root, no service, a service
+ * that is an application's, or another operation was interrupted. */
+bool gbe_cluster_frame_begin(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+/* Is the member that answers this device's own? It has the id of this run's data, or the address of the settings. If
+ * both are unknown, true. */
 bool gbe_cluster_frame_is_own(const GbeClusterFrame *frame, const GbeCluster *cluster);
+/* Did the cluster deny the change? Then the device is still the member that it was. */
+bool gbe_cluster_is_denial(const GError *why);
+
+/* ---- steps; @frame is a GbeClusterFrame ---- */
+
+/* Writes ->intent, durably. Needs the lock of maintenance. GBE_ERROR_BUSY: another call has changed it since begin. */
+bool gbe_cluster_intend(gpointer frame, GError **error) GBE_CHECKED;
+/* Writes what was added to ->intent. */
+bool gbe_cluster_note(gpointer frame, GError **error) GBE_CHECKED;
 /* Removes the intent. */
-bool gbe_cluster_frame_end(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+bool gbe_cluster_end(gpointer frame, GError **error) GBE_CHECKED;
+/* Takes nothing back: the next call resumes. */
+bool gbe_cluster_keep(gpointer frame, GError **error) GBE_CHECKED;
 
-/* The settings, durable. */
-bool gbe_cluster_settings_put(GbeClusterFrame *frame, const GbeClusterEnv *env,
+/* The first look of init and join: begin, the name, the addresses, no data. */
+bool gbe_cluster_look_at_setup(gpointer frame, GError **error) GBE_CHECKED;
+/* The certificates' authority: that which is here, the token's, or (init) a new one. */
+bool gbe_cluster_certify(gpointer frame, GError **error) GBE_CHECKED;
+/* Makes a backup of the seed, whose name the intent keeps ("seed"). A power cut before the exchange leaves the present
+ * data; the next call resumes with the backup that exists. */
+bool gbe_cluster_make_seed(gpointer frame, GError **error) GBE_CHECKED;
+bool gbe_cluster_restore_seed(gpointer frame, GError **error) GBE_CHECKED;
+/* The settings of a member that begins a cluster, alone, with an id that no other cluster has. */
+bool gbe_cluster_configure_alone(gpointer frame, GError **error) GBE_CHECKED;
+/* Issues certificates again where they lack the member's addresses. */
+bool gbe_cluster_reissue(gpointer frame, GError **error) GBE_CHECKED;
+bool gbe_cluster_settings_remove(gpointer frame, GError **error) GBE_CHECKED;
+/* Starts the service, without the program's lock. */
+bool gbe_cluster_start(gpointer frame, GError **error) GBE_CHECKED;
+bool gbe_cluster_stop(gpointer frame, GError **error) GBE_CHECKED;
+/* Loads the configuration, which has the member's endpoint now, and waits until etcd is healthy. */
+bool gbe_cluster_wait_healthy(gpointer frame, GError **error) GBE_CHECKED;
+
+/* ---- settings ---- */
+
+/* Fills in of @setup what it leaves open, from this member's settings: it stays the member that it is. Borrowed from
+ * @frame. GBE_ERROR_REFUSED: this program has not made it one. */
+bool gbe_cluster_settings_read(GbeClusterFrame *frame, GbeClusterSetup *setup,
+			       GError **error) GBE_CHECKED;
+/* Fills in the result's name and addresses. GBE_ERROR_USAGE: the machine has none, or several. */
+bool gbe_cluster_settings_choose(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
+/* Writes cluster.env, durably: those of the result. @initial_cluster NULL: this member alone begins a cluster. */
+bool gbe_cluster_settings_put(GbeClusterFrame *frame, const char *initial_cluster,
 			      GError **error) GBE_CHECKED;
-/* The same, and issues certificates anew where they lack the member's addresses. */
-bool gbe_cluster_settings_write(GbeClusterFrame *frame, const GbeClusterEnv *env,
-				GError **error) GBE_CHECKED;
-bool gbe_cluster_settings_remove(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
-
-/* Starts the service, without the program's lock, and loads the configuration, which has the member's endpoint now. */
-bool gbe_cluster_frame_start(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
-bool gbe_cluster_frame_stop(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
-bool gbe_cluster_frame_wait_healthy(GbeClusterFrame *frame, guint64 seconds,
-				    GError **error) GBE_CHECKED;
+/* The member and the cluster that the data belongs to, from the data, else from @record (rejoin.h, may be NULL), else from
+ * the take-over. NULL: not known. Borrowed. */
+void gbe_cluster_ids(const GbeFacts *facts, JsonObject *record, const char **ret_member,
+		     const char **ret_cluster);

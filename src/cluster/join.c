@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cluster/setup.h"
+#include "cluster/frame.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "sys/child.h"
 #include "sys/systemd/events.h"
 
-/* Until the configuration is loaded anew, questions go to that member, with this device's certificates. */
+/* Until the configuration is loaded again, questions go to that member, with this device's certificates. */
 static void
 ask_at(GbeApp *app, const char *url)
 {
@@ -34,42 +34,30 @@ ask_at(GbeApp *app, const char *url)
 
 /* The intent keeps the cluster: after a cut, the same call may have another URL. */
 static bool
-look_at_cluster(GbeClusterSetting *setup, GbeCluster **ret_cluster, GError **error)
+look_at_cluster(GbeClusterFrame *frame, GError **error)
 {
-	GbeClusterIntent *intent = &setup->frame.intent;
-	g_autoptr(GbeCluster) cluster = NULL;
+	GbeClusterIntent *intent = &frame->intent;
+	GbeApp *app = frame->change.app;
 
-	ask_at(setup->frame.app, setup->options->url);
-	if (!gbe_cluster_look(setup->frame.app, &cluster, error))
+	g_clear_pointer(&frame->cluster, gbe_cluster_free);
+	ask_at(app, frame->options.url);
+	if (!gbe_cluster_look(app, &frame->cluster, error))
 		return gbe_prefix(error, "the cluster to join");
 	if (intent->cluster != NULL &&
-	    !gbe_cluster_check_id(setup->frame.app, cluster, intent->cluster, error))
+	    !gbe_cluster_check_id(app, frame->cluster, intent->cluster, error))
 		return false;
 	g_free(intent->cluster);
-	intent->cluster = gbe_hex64(cluster->cluster_id);
-	*ret_cluster = g_steal_pointer(&cluster);
+	intent->cluster = gbe_hex64(frame->cluster->cluster_id);
 	return true;
-}
-
-/* @step: of the intent. Notes that it is done, so that the next call does not do it to what came after it. */
-static bool
-note_done(GbeClusterSetting *setup, bool *step, GError **error)
-{
-	bool ok;
-
-	*step = true;
-	ok = gbe_cluster_frame_lock(&setup->frame, error) &&
-	     gbe_cluster_frame_note(&setup->frame, error);
-	gbe_app_unlock(setup->frame.app);
-	return ok;
 }
 
 /* *ret_own NULL: it is not in yet. @former: the member that this device was, whatever its address is; NULL: not known. */
 static bool
-find_own(const GbeClusterSetting *setup, const GbeCluster *cluster, const GbeClusterMember *former,
+find_own(const GbeClusterFrame *frame, const GbeClusterMember *former,
 	 const GbeClusterMember **ret_own, GError **error)
 {
-	const GbeClusterSetupResult *result = setup->result;
+	const GbeClusterSetupResult *result = frame->result;
+	const GbeCluster *cluster = frame->cluster;
 
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
@@ -96,17 +84,19 @@ find_own(const GbeClusterSetting *setup, const GbeCluster *cluster, const GbeClu
 /* A cluster raises its version as soon as none of its members is older, and takes in none that is older from then
  * on. Where only this one is, it could not come back. */
 static bool
-check_version(const GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
+check_version(const GbeClusterFrame *frame, GError **error)
 {
-	g_autofree char *own = gbe_etcd_version_of_binary(
-	    setup->frame.app->root_fd, setup->frame.app->config->etcd.binary, GBE_ETCD_VERSION_MS);
+	const GbeApp *app = frame->change.app;
+	const GbeCluster *cluster = frame->cluster;
+	g_autofree char *own =
+	    gbe_etcd_version_of_binary(app->root_fd, app->config->etcd.binary, GBE_ETCD_VERSION_MS);
 	const char *lowest = NULL;
 	GbeTri older;
 
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];
 		bool ours = g_strv_contains((const char *const *)member->peer_urls,
-					    setup->result->peer_url);
+					    frame->result->peer_url);
 
 		if (!ours && member->url != NULL &&
 		    (lowest == NULL ||
@@ -115,11 +105,11 @@ check_version(const GbeClusterSetting *setup, const GbeCluster *cluster, GError 
 			lowest = member->status.version;
 	}
 	older = gbe_version_above(gbe_version_parse(lowest), gbe_version_parse(own));
-	if (older == GBE_UNKNOWN && setup->options->by_itself)
+	if (older == GBE_UNKNOWN && frame->options.by_itself)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "whether etcd is older here than on the other members cannot be "
 				 "told: `%s --version` does not say",
-				 setup->frame.app->config->etcd.binary);
+				 app->config->etcd.binary);
 	return older != GBE_YES ||
 	       gbe_throw(
 		   error, GBE_ERROR_REFUSED,
@@ -130,97 +120,141 @@ check_version(const GbeClusterSetting *setup, const GbeCluster *cluster, GError 
 
 /* The member that an earlier call has added; 0: none. */
 static guint64
-noted_id(const GbeClusterSetting *setup)
+noted_id(const GbeClusterFrame *frame)
 {
-	const char *id = setup->frame.intent.id;
+	const char *id = frame->intent.id;
 
 	return id != NULL ? g_ascii_strtoull(id, NULL, 16) : 0;
 }
 
+/* ---- the steps of join and rejoin ---- */
+
 static bool
-enter_cluster(GbeClusterSetting *setup, const GbeCluster *cluster, GError **error)
+enter_cluster(gpointer change, GError **error)
 {
-	char *urls[] = {setup->result->peer_url, NULL};
-	const GbeMembersOptions options = {.wait = setup->options->timeout};
+	GbeClusterFrame *frame = change;
+	GbeClusterSetupResult *result = frame->result;
+	char *urls[] = {result->peer_url, NULL};
+	const GbeMembersOptions options = {.wait = frame->options.timeout};
 	g_auto(GbeMembersResult) added = {0};
 	const GbeClusterMember *own = NULL;
 
-	if (!find_own(setup, cluster, NULL, &own, error))
+	if (!look_at_cluster(frame, error) || !find_own(frame, NULL, &own, error))
 		return false;
 	if (own != NULL) {
 		/* Since then another device may have become a member with this address. */
-		if (own->voter.started && own->voter.id != noted_id(setup))
+		if (own->voter.started && own->voter.id != noted_id(frame))
 			return gbe_throw(
 			    error, GBE_ERROR_REFUSED,
 			    "member %s has the address %s, and is not this device: remove "
 			    "it, or `greenboot-etcd cluster reset --force` here",
-			    own->name, setup->result->peer_url);
-		setup->result->id = own->voter.id;
+			    own->name, result->peer_url);
+		result->id = own->voter.id;
 		return true;
 	}
-	if (!check_version(setup, cluster, error) ||
-	    !gbe_cluster_frame_lock(&setup->frame, error) ||
-	    !gbe_cluster_frame_note(&setup->frame, error))
+	if (!check_version(frame, error) || !gbe_cluster_note(frame, error))
 		return false;
-	if (!gbe_members_add(setup->frame.app, urls, &options, &added, error)) {
-		setup->result->asked = added.unknown;
+	if (!gbe_members_add(frame->change.app, urls, &options, &added, error)) {
+		result->asked = added.unknown;
 		return false;
 	}
-	setup->result->id = added.id;
-	g_free(setup->frame.intent.id);
-	setup->frame.intent.id = gbe_hex64(added.id);
-	return !GBE_FAULT("cluster-entered", error) &&
-	       gbe_cluster_frame_lock(&setup->frame, error) &&
-	       gbe_cluster_frame_note(&setup->frame, error);
+	result->id = added.id;
+	g_free(frame->intent.id);
+	frame->intent.id = gbe_hex64(added.id);
+	return true;
 }
 
-static char *
-initial_cluster(const GbeClusterSetting *setup, const GbeCluster *cluster)
+static bool
+configure_member(gpointer change, GError **error)
 {
-	g_autoptr(GString) text = g_string_new(NULL);
+	GbeClusterFrame *frame = change;
+	const GbeClusterSetupResult *result = frame->result;
+	g_autoptr(GString) members = g_string_new(NULL);
 
-	for (guint i = 0; i < cluster->members->len; i++) {
-		const GbeClusterMember *member = cluster->members->pdata[i];
+	for (guint i = 0; i < frame->cluster->members->len; i++) {
+		const GbeClusterMember *member = frame->cluster->members->pdata[i];
 
 		for (guint k = 0; member->voter.started && member->peer_urls[k] != NULL; k++)
-			if (!g_str_equal(member->peer_urls[k], setup->result->peer_url))
-				g_string_append_printf(text, "%s=%s,", member->name,
+			if (!g_str_equal(member->peer_urls[k], result->peer_url))
+				g_string_append_printf(members, "%s=%s,", member->name,
 						       member->peer_urls[k]);
 	}
-	g_string_append_printf(text, "%s=%s", setup->result->name, setup->result->peer_url);
-	return g_string_free(g_steal_pointer(&text), false);
+	g_string_append_printf(members, "%s=%s", result->name, result->peer_url);
+	return gbe_cluster_settings_put(frame, members->str, error);
 }
 
-/* Takes the learner that this call has added out again, and what it had got: there was no data before. A voter
- * stays: it counts. The intent says so first, since its data is worth nothing from then on. */
+/* Another member is asked: a learner answers no question about the members. A voter without data would break what it has
+ * agreed to, so that the intent says from when on it is one. */
 static bool
-leave_again(GbeClusterSetting *setup, GError **error)
+promote_learner(gpointer change, GError **error)
 {
-	const GbeMembersOptions options = {.wait = setup->options->timeout};
-	g_auto(GbeMembersResult) removed = {0};
-	g_autoptr(GbeCluster) cluster = NULL;
+	GbeClusterFrame *frame = change;
+	const GbeMembersOptions options = {.wait = frame->options.timeout};
+	g_autofree char *id = gbe_hex64(frame->result->id);
+	g_auto(GbeMembersResult) promoted = {0};
 	const GbeClusterMember *own = NULL;
-	g_autofree char *id = gbe_hex64(setup->result->id), *name = NULL;
-	GbeApp *app = setup->frame.app;
-	bool bare = setup->frame.intent.bare;
+
+	return look_at_cluster(frame, error) && gbe_cluster_find(frame->cluster, id, &own, error) &&
+	       (!own->voter.learner ||
+		gbe_members_promote(frame->change.app, id, &options, &promoted, error));
+}
+
+static bool
+remember_cluster(gpointer change, GError **error)
+{
+	GbeClusterFrame *frame = change;
+
+	frame->cluster->self = frame->result->id;
+	return gbe_cluster_remember(frame->change.app, frame->cluster, error);
+}
+
+#define JOIN_STEPS                                                                                 \
+	{"cluster-entered", enter_cluster, NULL, 0, offsetof(GbeClusterFrame, entered)},           \
+	    {"cluster-configured", configure_member, NULL, 0, 0},                                  \
+	    {"cluster-reissued", gbe_cluster_reissue, NULL, 0, 0},                                 \
+	    {"cluster-started", gbe_cluster_start, NULL, GBE_STEP_UNLOCKED, 0},                    \
+	    {"cluster-promoted", promote_learner, NULL, GBE_STEP_UNLOCKED,                         \
+	     offsetof(GbeClusterFrame, intent.voter)},                                             \
+	    {"cluster-healthy", gbe_cluster_wait_healthy, NULL, GBE_STEP_UNLOCKED, 0},             \
+	    {"cluster-remembered", remember_cluster, NULL, 0, 0},                                  \
+	{                                                                                          \
+		"cluster-ended", gbe_cluster_end, NULL, 0, 0                                       \
+	}
+
+/* ---- join ---- */
+
+/* Takes the learner that was added out again, and what it had got: there was no data before. A voter stays: it counts.
+ * The intent says so first, since its data is worth nothing from then on. */
+static bool
+leave_again(GbeClusterFrame *frame, GError **error)
+{
+	GbeApp *app = frame->change.app;
+	const GbeMembersOptions options = {.wait = frame->options.timeout};
+	g_auto(GbeMembersResult) removed = {0};
+	const GbeClusterMember *own = NULL;
+	g_autofree char *id = gbe_hex64(frame->result->id), *name = NULL;
+	bool bare = frame->intent.bare;
 	GbeBackupRef backup = {0};
 	char *names[] = {NULL, NULL};
 	bool in;
 
-	if (!look_at_cluster(setup, &cluster, error))
+	if (!look_at_cluster(frame, error))
 		return false;
-	in = gbe_cluster_find(cluster, id, &own, NULL);
+	in = gbe_cluster_find(frame->cluster, id, &own, NULL);
 	if (in && !own->voter.learner)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "it has a vote already");
-	if (!in && !gbe_cluster_check_current(setup->frame.app, cluster, error))
+	if (!in && !gbe_cluster_check_current(app, frame->cluster, error))
 		return false;
-	if (!note_done(setup, &setup->frame.intent.back, error) ||
-	    (in && !gbe_members_remove(setup->frame.app, id, &options, &removed, error)) ||
+	frame->intent.back = true;
+	if (!gbe_cluster_note(frame, error))
+		return false;
+	gbe_app_unlock(app);
+	if ((in && !gbe_members_remove(app, id, &options, &removed, error)) ||
 	    GBE_FAULT("cluster-out-again", error))
 		return false;
 	/* The data of a learner is a copy, and of no use once it has left. Other files may lie with it. */
-	if (!gbe_cluster_frame_stop(&setup->frame, error) ||
-	    !gbe_by_hand_set_aside(app, setup->frame.operation, bare, &backup, error))
+	if (!gbe_cluster_stop(frame, error) ||
+	    !gbe_by_hand_set_aside(app, frame->change.name, bare, &backup, error))
 		return false;
 	name = names[0] = g_steal_pointer(&backup.name);
 	gbe_backup_ref_clear(&backup);
@@ -229,43 +263,46 @@ leave_again(GbeClusterSetting *setup, GError **error)
 			     app->config->etcd.data_dir, name);
 	if (name != NULL && bare && !gbe_by_hand_delete(app, names, true, false, error))
 		return false;
-	return gbe_cluster_settings_remove(&setup->frame, error) &&
-	       gbe_cluster_frame_end(&setup->frame, error);
+	if (!gbe_app_lock(app, frame->change.name, GBE_WAIT_BY_HAND, error) ||
+	    !gbe_cluster_settings_remove(frame, error))
+		return false;
+	frame->taken_out = gbe_cluster_end(frame, error);
+	return frame->taken_out;
 }
 
-/* A voter without data would break what it has agreed to, so that the intent says from when on it is one. */
 static bool
-join(GbeClusterSetting *setup, GError **error)
+finish_way_back(gpointer change, GError **error)
 {
-	const GbeMembersOptions options = {.wait = setup->options->timeout};
-	GbeClusterFrame *frame = &setup->frame;
-	g_autoptr(GbeCluster) cluster = NULL, voters = NULL;
-	g_auto(GbeMembersResult) promoted = {0};
-	const GbeClusterMember *own = NULL;
-	g_autofree char *members = NULL, *id = NULL;
+	GbeClusterFrame *frame = change;
 
-	if (!look_at_cluster(setup, &cluster, error) || !enter_cluster(setup, cluster, error))
-		return false;
-	members = initial_cluster(setup, cluster);
-	if (!gbe_cluster_setting_write(setup, members, error) ||
-	    !gbe_cluster_frame_start(frame, error))
-		return false;
-	/* Another member is asked: a learner answers no question about the members. */
-	id = gbe_hex64(setup->result->id);
-	if (!look_at_cluster(setup, &voters, error) || !gbe_cluster_find(voters, id, &own, error))
-		return false;
-	if (own->voter.learner && !gbe_members_promote(frame->app, id, &options, &promoted, error))
-		return false;
-	if (!note_done(setup, &frame->intent.voter, error))
-		return false;
-	if (!gbe_configuration_load(frame->app, false, error) ||
-	    !gbe_cluster_frame_wait_healthy(frame, setup->options->timeout, error))
-		return false;
-	voters->self = setup->result->id;
-	return gbe_cluster_frame_lock(frame, error) &&
-	       gbe_cluster_remember(frame->app, voters, error) &&
-	       gbe_cluster_frame_end(frame, error);
+	if (!frame->intent.back)
+		return true;
+	frame->result->id = noted_id(frame);
+	frame->again = frame->change.ended = leave_again(frame, error);
+	return frame->again;
 }
+
+/* After a call that was cut, the data may have become a voter's, or another process's: it stays. Without an id the
+ * cluster was not asked for anything yet. */
+static bool
+take_out(gpointer change, GError **error)
+{
+	GbeClusterFrame *frame = change;
+	const GbeClusterSetupResult *result = frame->result;
+
+	if (result->continued || result->asked)
+		return gbe_cluster_keep(frame, error);
+	return result->id == 0 ? gbe_cluster_end(frame, error) : leave_again(frame, error);
+}
+
+static const GbeStep join_steps[] = {
+    {"cluster-looked", gbe_cluster_look_at_setup, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"cluster-certified", gbe_cluster_certify, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
+    {"cluster-way-back", finish_way_back, take_out, 0, 0},
+    JOIN_STEPS,
+    {NULL, NULL, NULL, 0, 0},
+};
 
 /* Is @value what the settings have? NULL: the call says nothing of it. */
 static bool
@@ -277,10 +314,10 @@ agrees_with(char **settings, const char *variable, const char *value)
 /* Has the same call succeeded before? This device's etcd answers, and has a vote in the cluster that the URL leads to.
  * Changes nothing. */
 static bool
-is_in(GbeClusterSetting *setup)
+is_in(GbeClusterFrame *frame)
 {
-	const GbeClusterSetup *options = setup->options;
-	GbeApp *app = setup->frame.app;
+	const GbeClusterSetup *options = &frame->options;
+	GbeApp *app = frame->change.app;
 	GbeClusterSetup own = *options;
 	g_autoptr(GbeCluster) here = NULL, there = NULL;
 	g_autoptr(JsonObject) intent = NULL;
@@ -289,21 +326,21 @@ is_in(GbeClusterSetting *setup)
 
 	if (app->below_root || !gbe_app_open_state(app, false, NULL) ||
 	    !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, NULL) || intent != NULL ||
-	    !gbe_cluster_setting_read(setup, &own, NULL) ||
-	    !agrees_with(setup->settings, "ETCD_NAME", options->name) ||
-	    !agrees_with(setup->settings, "ETCD_INITIAL_ADVERTISE_PEER_URLS", options->peer_url) ||
-	    !agrees_with(setup->settings, "ETCD_ADVERTISE_CLIENT_URLS", options->client_url) ||
-	    !gbe_cluster_look(app, &here, NULL) || !gbe_cluster_frame_is_own(&setup->frame, here))
+	    !gbe_cluster_settings_read(frame, &own, NULL) ||
+	    !agrees_with(frame->settings, "ETCD_NAME", options->name) ||
+	    !agrees_with(frame->settings, "ETCD_INITIAL_ADVERTISE_PEER_URLS", options->peer_url) ||
+	    !agrees_with(frame->settings, "ETCD_ADVERTISE_CLIENT_URLS", options->client_url) ||
+	    !gbe_cluster_look(app, &here, NULL) || !gbe_cluster_frame_is_own(frame, here))
 		return false;
 	ask_at(app, options->url);
 	id = gbe_hex64(here->self);
 	if (!gbe_cluster_look(app, &there, NULL) || there->cluster_id != here->cluster_id ||
 	    !gbe_cluster_find(there, id, &member, NULL) || member->voter.learner)
 		return false;
-	setup->result->id = here->self;
-	setup->result->name = g_strdup(own.name);
-	setup->result->peer_url = g_strdup(own.peer_url);
-	setup->result->client_url = g_strdup(own.client_url);
+	frame->result->id = here->self;
+	frame->result->name = g_strdup(own.name);
+	frame->result->peer_url = g_strdup(own.peer_url);
+	frame->result->client_url = g_strdup(own.client_url);
 	return true;
 }
 
@@ -324,74 +361,31 @@ check_url(const char *url, GError **error)
 			 url, host, *rest == '[' ? "]" : "");
 }
 
-/* *ret_again: an earlier call's way back is finished, so that this one may begin. */
-static bool
-join_once(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupResult *ret_result,
-	  bool *ret_again, GError **error)
-{
-	g_auto(GbeClusterSetting) setup = {
-	    .frame = {.app = app, .operation = "cluster join"},
-	    .options = options,
-	    .result = ret_result,
-	};
-	g_autoptr(GError) local = NULL, again = NULL;
-	bool back;
-
-	if (is_in(&setup))
-		return true;
-	if (!gbe_configuration_load(app, false, error) || !gbe_cluster_setting_begin(&setup, error))
-		return false;
-	back = setup.frame.intent.back;
-	if (options->dry_run || (!back && join(&setup, &local)))
-		return true;
-	if (back) {
-		ret_result->id = noted_id(&setup);
-		*ret_again = leave_again(&setup, error);
-		return *ret_again ? false : gbe_cluster_frame_goes_on(&setup.frame, error);
-	}
-	/* Since the call that was cut, the data may have become a voter's, or somebody else's: it stays. */
-	if (ret_result->continued) {
-		g_propagate_error(error, g_steal_pointer(&local));
-		gbe_rethrow(error, GBE_ERROR_PARTIAL);
-		return gbe_prefix(error,
-				  "the join that was interrupted is not finished, and the next "
-				  "`cluster join` goes on");
-	}
-	if (ret_result->asked) {
-		(void)gbe_pass(error, &local);
-		return gbe_cluster_frame_goes_on(&setup.frame, error);
-	}
-	/* The cluster was not asked for anything yet. */
-	if (ret_result->id == 0 && gbe_cluster_frame_end(&setup.frame, &again))
-		return gbe_pass(error, &local);
-	if (again == NULL && leave_again(&setup, &again))
-		g_propagate_prefixed_error(
-		    error, g_steal_pointer(&local),
-		    "this device is not in the cluster, and nothing of it is "
-		    "left: ");
-	else
-		(void)gbe_throw(
-		    error, GBE_ERROR_PARTIAL,
-		    "%s. The way back failed, too (%s): the next `cluster join` goes on",
-		    local->message, again->message);
-	return false;
-}
-
 bool
 gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupResult *ret_result,
 		 GError **error)
 {
-	bool again = false;
-
 	if (!check_url(options->url, error))
 		return false;
-	if (join_once(app, options, ret_result, &again, error))
-		return true;
-	if (!again)
-		return false;
-	gbe_cluster_setup_result_clear(ret_result);
-	*ret_result = (GbeClusterSetupResult){NULL};
-	return join_once(app, options, ret_result, &again, error);
+	for (;;) {
+		g_auto(GbeClusterFrame) frame = {
+		    .change = {.app = app, .name = "cluster join", .steps = join_steps},
+		    .options = *options,
+		    .result = ret_result,
+		};
+
+		if (is_in(&frame))
+			return true;
+		if (!gbe_configuration_load(app, false, error) || !gbe_cluster_run(&frame, error))
+			return frame.taken_out
+				   ? gbe_prefix(error, "this device is not in the cluster, and "
+						       "nothing of it is left")
+				   : false;
+		if (!frame.again)
+			return true;
+		gbe_cluster_setup_result_clear(ret_result);
+		*ret_result = (GbeClusterSetupResult){NULL};
+	}
 }
 
 /* ---- rejoin ---- */
@@ -415,9 +409,10 @@ gbe_cluster_ids(const GbeFacts *facts, JsonObject *record, const char **ret_memb
 
 /* Notes in the intent which member this device was. *ret_cluster: of which cluster; NULL: not known. */
 static bool
-read_former(GbeClusterSetting *setup, char **ret_cluster, GError **error)
+read_former(GbeClusterFrame *frame, char **ret_cluster, GError **error)
 {
-	const GbeSessionOptions how = {.operation = setup->frame.operation,
+	GbeApp *app = frame->change.app;
+	const GbeSessionOptions how = {.operation = frame->change.name,
 				       .data = true,
 				       .inside = true,
 				       .dry_run = true};
@@ -427,13 +422,13 @@ read_former(GbeClusterSetting *setup, char **ret_cluster, GError **error)
 	GbeSession session;
 
 	/* An etcd that has it open may be a member that the others have removed. */
-	if (!gbe_session_begin(setup->frame.app, &how, &session, &local))
+	if (!gbe_session_begin(app, &how, &session, &local))
 		return gbe_pass_unless(error, &local, GBE_ERROR_BUSY);
-	if (!gbe_state_peek(setup->frame.app, GBE_STATE_MEMBERS, &record, &local))
+	if (!gbe_state_peek(app, GBE_STATE_MEMBERS, &record, &local))
 		gbe_note("%s", local->message);
 	gbe_cluster_ids(session.observed->facts, record, &member, &cluster);
-	g_free(setup->frame.intent.former);
-	setup->frame.intent.former = g_strdup(member);
+	g_free(frame->intent.former);
+	frame->intent.former = g_strdup(member);
 	*ret_cluster = g_strdup(cluster);
 	gbe_session_leave(&session);
 	return true;
@@ -441,31 +436,28 @@ read_former(GbeClusterSetting *setup, char **ret_cluster, GError **error)
 
 /* The member that this device was. */
 static bool
-remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
+remove_former(GbeClusterFrame *frame, bool dry_run, GError **error)
 {
+	GbeApp *app = frame->change.app;
+	const GbeClusterSetup *setup = &frame->options;
 	const GbeMembersOptions options = {.dry_run = dry_run,
-					   .force = setup->options->force,
-					   .wait = setup->options->timeout};
+					   .force = setup->force,
+					   .wait = setup->timeout};
 	g_auto(GbeMembersResult) removed = {0};
-	g_autoptr(GbeCluster) cluster = NULL;
 	const GbeClusterMember *former = NULL, *own = NULL;
-	const GbeClusterIntent *intent = &setup->frame.intent;
+	const GbeClusterIntent *intent = &frame->intent;
 	g_autofree char *id = NULL, *expected = NULL;
 
-	if (!look_at_cluster(setup, &cluster, error) ||
-	    (dry_run && !read_former(setup, &expected, error)))
+	if (!look_at_cluster(frame, error) || (dry_run && !read_former(frame, &expected, error)))
 		return false;
 	/* By its id, since its address may have changed; else by the address. */
 	if (intent->former != NULL)
-		(void)!gbe_cluster_find(cluster, intent->former, &former, NULL);
-	if (!find_own(setup, cluster, former, &own, error))
-		return false;
-	if (!check_version(setup, cluster, error))
+		(void)!gbe_cluster_find(frame->cluster, intent->former, &former, NULL);
+	if (!find_own(frame, former, &own, error) || !check_version(frame, error))
 		return false;
 	/* By hand, the address may lead to any cluster. */
-	if (dry_run && !setup->options->force && !setup->options->by_itself) {
-		if (expected != NULL &&
-		    !gbe_cluster_check_id(setup->frame.app, cluster, expected, error))
+	if (dry_run && !setup->force && !setup->by_itself) {
+		if (expected != NULL && !gbe_cluster_check_id(app, frame->cluster, expected, error))
 			return gbe_prefix(error, "use another URL, or --force");
 		if (own != NULL && intent->former != NULL && own->voter.works == GBE_YES &&
 		    own != former)
@@ -475,85 +467,100 @@ remove_former(GbeClusterSetting *setup, bool dry_run, GError **error)
 					 own->name);
 	}
 	if (own == NULL)
-		return gbe_cluster_check_current(setup->frame.app, cluster, error);
-	if (setup->options->by_itself && own->voter.works == GBE_YES)
+		return gbe_cluster_check_current(app, frame->cluster, error);
+	if (setup->by_itself && own->voter.works == GBE_YES)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "member %s works, and does not have to rejoin", own->name);
 	id = gbe_hex64(own->voter.id);
-	return gbe_members_remove(setup->frame.app, id, &options, &removed, error);
+	return gbe_members_remove(app, id, &options, &removed, error);
 }
 
-/* The former member is removed before the data goes: a voter without its log would break its promises. The settings of the
- * member that began the cluster would have an etcd without data begin it once more, so they also come first. */
 static bool
-rejoin(GbeClusterSetting *setup, GError **error)
+look_before_rejoin(gpointer change, GError **error)
 {
-	GbeClusterFrame *frame = &setup->frame;
-	GbeClusterIntent *intent = &frame->intent;
-	g_autoptr(GbeCluster) cluster = NULL;
-	g_autofree char *members = NULL;
-	GbeBackupRef backup = {0};
-	bool ok;
+	GbeClusterFrame *frame = change;
 
-	if (!intent->removed) {
-		if (!remove_former(setup, false, error) || GBE_FAULT("cluster-left", error) ||
-		    !note_done(setup, &intent->removed, error))
-			return false;
-	}
-	if (intent->aside)
-		return join(setup, error);
-	if (!look_at_cluster(setup, &cluster, error))
+	if (!gbe_cluster_frame_begin(frame, error) ||
+	    !gbe_cluster_settings_read(frame, &frame->options, error) ||
+	    !gbe_cluster_settings_choose(frame, error) || !gbe_cluster_certify(frame, error))
 		return false;
-	members = initial_cluster(setup, cluster);
-	if (!gbe_cluster_setting_write(setup, members, error))
-		return false;
-	gbe_app_unlock(frame->app);
-	ok = gbe_cluster_frame_stop(frame, error) &&
-	     gbe_by_hand_set_aside(frame->app, frame->operation, false, &backup, error);
+	frame->result->continued = true; /* its address is no other one's */
+	if (frame->continued)
+		return true;
+	if (frame->options.goes_on)
+		return gbe_throw(error, GBE_ERROR_BUSY,
+				 "another call has just finished this rejoin");
+	frame->intent.empties = true;
+	return remove_former(frame, true, error);
+}
+
+/* The former member is removed before the data goes: a voter without its log would break its promises. */
+static bool
+take_former_out(gpointer change, GError **error)
+{
+	return remove_former(change, false, error);
+}
+
+static bool
+end_denied(gpointer change, GError **error)
+{
+	GbeClusterFrame *frame = change;
+
+	if (!frame->intent.removed && gbe_cluster_is_denial(frame->change.why))
+		return gbe_cluster_end(frame, error);
+	return gbe_cluster_keep(frame, error);
+}
+
+/* The settings of the member that began the cluster would have an etcd without data begin it once more, so they come
+ * before the data goes. */
+static bool
+configure_before(gpointer change, GError **error)
+{
+	GbeClusterFrame *frame = change;
+
+	return frame->intent.aside ||
+	       (look_at_cluster(frame, error) && configure_member(frame, error));
+}
+
+static bool
+set_data_aside(gpointer change, GError **error)
+{
+	GbeClusterFrame *frame = change;
+	GbeBackupRef backup = {0};
+	bool ok =
+	    gbe_cluster_stop(frame, error) &&
+	    gbe_by_hand_set_aside(frame->change.app, frame->change.name, false, &backup, error);
+
 	gbe_backup_ref_clear(&backup);
 	/* An etcd without data may join from here on. */
-	intent->empties = false;
-	if (!ok || GBE_FAULT("cluster-set-aside", error) ||
-	    !note_done(setup, &intent->aside, error))
-		return false;
-	return join(setup, error);
+	frame->intent.empties = false;
+	return ok;
 }
+
+static const GbeStep rejoin_steps[] = {
+    {"cluster-looked", look_before_rejoin, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
+    {"cluster-left", take_former_out, end_denied, 0, offsetof(GbeClusterFrame, intent.removed)},
+    {"cluster-configured", configure_before, NULL, 0, 0},
+    {"cluster-reissued", gbe_cluster_reissue, NULL, 0, 0},
+    {"cluster-set-aside", set_data_aside, NULL, GBE_STEP_UNLOCKED,
+     offsetof(GbeClusterFrame, intent.aside)},
+    JOIN_STEPS,
+    {NULL, NULL, NULL, 0, 0},
+};
 
 bool
 gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupResult *ret_result,
 		   GError **error)
 {
-	GbeClusterSetup own = *options;
-	g_auto(GbeClusterSetting) setup = {
-	    .frame = {.app = app, .operation = "cluster rejoin"},
-	    .options = &own,
+	g_auto(GbeClusterFrame) frame = {
+	    .change = {.app = app, .name = "cluster rejoin", .steps = rejoin_steps},
+	    .options = *options,
 	    .result = ret_result,
 	};
-	g_autoptr(GError) local = NULL;
-	bool active = false, continued, denied;
 
-	setup.frame.dry_run = options->dry_run;
-	if (!check_url(options->url, error) ||
-	    !gbe_cluster_frame_begin(&setup.frame, &active, error) ||
-	    !gbe_cluster_setting_read(&setup, &own, error) ||
-	    !gbe_cluster_setting_choose(&setup, error) ||
-	    !gbe_cluster_setting_authority(&setup, error))
+	if (!check_url(options->url, error) || !gbe_cluster_run(&frame, error))
 		return false;
-	continued = setup.frame.continued;
-	if (options->goes_on && !continued)
-		return gbe_throw(error, GBE_ERROR_BUSY,
-				 "another call has just finished this rejoin");
-	if (!continued)
-		setup.frame.intent.empties = true;
-	ret_result->continued = true; /* its address is no other one's */
-	if ((!continued && !remove_former(&setup, true, error)) ||
-	    (!options->dry_run && !gbe_cluster_frame_intend(&setup.frame, error)))
-		return false;
-	if (options->dry_run || rejoin(&setup, &local)) {
-		ret_result->continued = continued;
-		return true;
-	}
-	denied = !setup.frame.intent.removed && gbe_cluster_frame_end_denied(&setup.frame, local);
-	(void)gbe_pass(error, &local);
-	return !denied && gbe_cluster_frame_goes_on(&setup.frame, error);
+	ret_result->continued = frame.continued;
+	return true;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cluster/setup.h"
+#include "cluster/frame.h"
 
 #include "app/by-hand/by-hand.h"
 #include "app/state/state.h"
-#include "base/fault.h"
 #include "base/format.h"
 #include "cluster/lock.h"
 #include "cluster/members.h"
@@ -17,47 +16,32 @@ gbe_cluster_left_clear(GbeClusterLeft *left)
 	gbe_backup_ref_clear(&left->backup);
 }
 
-typedef struct {
-	GbeClusterFrame frame;
-	const GbeClusterLeave *options;
-	GbeClusterLeft *left;
-} Leave;
-
-static void
-leave_clear(Leave *leave)
-{
-	gbe_cluster_frame_clear(&leave->frame);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Leave, leave_clear)
-
-/* ---- leave ---- */
-
 /* A name or a proxy may lead to another member. */
 static bool
-check_own(const Leave *leave, const GbeCluster *cluster, GError **error)
+check_own(const GbeClusterFrame *frame, const GbeCluster *cluster, GError **error)
 {
-	return gbe_cluster_frame_is_own(&leave->frame, cluster) ||
+	return gbe_cluster_frame_is_own(frame, cluster) ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
 			 "another member answers at [etcd] endpoint=%s, and not this device's own",
-			 leave->frame.app->config->etcd.endpoint);
+			 frame->change.app->config->etcd.endpoint);
 }
 
 /* Asks the own etcd, and notes where the others can be asked, which the own one no longer can once it is out. */
 static bool
-find_others(Leave *leave, GError **error)
+find_others(GbeClusterFrame *frame, GError **error)
 {
-	GbeApp *app = leave->frame.app;
+	GbeApp *app = frame->change.app;
 	g_autoptr(GbeCluster) cluster = NULL;
-	GbeClusterIntent *intent = &leave->frame.intent;
+	GbeClusterIntent *intent = &frame->intent;
 	const GbeClusterMember *member;
 
 	if (!gbe_cluster_look(app, &cluster, error))
 		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
 					 "(`greenboot-etcd member remove`), and reset here");
-	if (!check_own(leave, cluster, error))
+	if (!check_own(frame, cluster, error))
 		return false;
 	/* A device that has left gives no lock back, and the others would wait for it. */
-	if (!leave->options->force) {
+	if (!frame->options.force) {
 		GbeUpdateLockSeen seen = {0};
 
 		if (!gbe_update_lock_look(app, &seen, error))
@@ -71,27 +55,27 @@ find_others(Leave *leave, GError **error)
 			    "--force` frees it all the same");
 	}
 	member = gbe_cluster_by_id(cluster, cluster->self);
-	leave->left->name = member != NULL ? g_strdup(member->name) : NULL;
+	frame->left->name = member != NULL ? g_strdup(member->name) : NULL;
 	if (cluster->members->len == 1)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "it is the only member: `greenboot-etcd cluster reset` sets its "
 				 "data aside");
-	leave->left->id = cluster->self;
+	frame->left->id = cluster->self;
 	intent->id = gbe_hex64(cluster->self);
 	intent->cluster = gbe_hex64(cluster->cluster_id);
-	intent->name = g_strdup(leave->left->name);
+	intent->name = g_strdup(frame->left->name);
 	intent->urls = gbe_cluster_urls_of_others(cluster);
 	return true;
 }
 
 static bool
-leave_cluster(Leave *leave, bool dry_run, GError **error)
+leave_cluster(GbeClusterFrame *frame, bool dry_run, GError **error)
 {
 	const GbeMembersOptions options = {.dry_run = dry_run,
-					   .force = leave->options->force,
-					   .wait = leave->options->timeout};
-	GbeApp *app = leave->frame.app;
-	const GbeClusterIntent *intent = &leave->frame.intent;
+					   .force = frame->options.force,
+					   .wait = frame->options.timeout};
+	GbeApp *app = frame->change.app;
+	const GbeClusterIntent *intent = &frame->intent;
 	const char *id = intent->id != NULL ? intent->id : "";
 	g_auto(GbeMembersResult) removed = {0};
 	g_autoptr(GbeCluster) cluster = NULL;
@@ -106,38 +90,37 @@ leave_cluster(Leave *leave, bool dry_run, GError **error)
 	return gbe_cluster_check_current(app, cluster, error);
 }
 
-/* ---- what both do ---- */
+/* ---- the steps of both ---- */
 
 static bool
-begin_leave(Leave *leave, GError **error)
+begin_leave(GbeClusterFrame *frame, GError **error)
 {
-	GbeClusterIntent *intent = &leave->frame.intent;
-	bool active = false;
+	GbeClusterIntent *intent = &frame->intent;
 
-	leave->frame.dry_run = leave->options->dry_run;
-	if (!gbe_cluster_frame_begin(&leave->frame, &active, error))
+	if (!gbe_cluster_frame_begin(frame, error))
 		return false;
 	intent->empties = true;
-	leave->left->continued = leave->frame.continued;
-	leave->left->name = g_strdup(intent->name);
-	leave->left->id = intent->id != NULL ? g_ascii_strtoull(intent->id, NULL, 16) : 0;
+	frame->left->continued = frame->continued;
+	frame->left->name = g_strdup(intent->name);
+	frame->left->id = intent->id != NULL ? g_ascii_strtoull(intent->id, NULL, 16) : 0;
 	return true;
 }
 
 static bool
-set_data_aside(Leave *leave, GError **error)
+set_data_aside(gpointer change, GError **error)
 {
-	gbe_app_unlock(leave->frame.app);
-	return gbe_cluster_frame_stop(&leave->frame, error) &&
-	       gbe_by_hand_set_aside(leave->frame.app, leave->frame.operation, false,
-				     &leave->left->backup, error) &&
-	       !GBE_FAULT("cluster-set-aside", error);
+	GbeClusterFrame *frame = change;
+
+	return gbe_cluster_stop(frame, error) &&
+	       gbe_by_hand_set_aside(frame->change.app, frame->change.name, false,
+				     &frame->left->backup, error);
 }
 
 /* This device gives no lock back once its data is gone, and the others would wait for it. */
 static bool
-release_locks(GbeApp *app, GError **error)
+release_locks(gpointer change, GError **error)
 {
+	GbeApp *app = ((GbeClusterFrame *)change)->change.app;
 	g_autofree char *endpoint = g_strdup(app->config->etcd.endpoint);
 	g_autoptr(JsonObject) record = NULL;
 	g_autoptr(GbeCluster) cluster = NULL;
@@ -164,66 +147,82 @@ release_locks(GbeApp *app, GError **error)
 /* The learnt ids and addresses are of no cluster of this device any more. A lock that a rejoin took may still have to
  * be released. */
 static bool
-forget_and_end(Leave *leave, GError **error)
+forget_cluster(gpointer change, GError **error)
 {
 	static const char *const learnt[] = {"urls", "member", "cluster", "log"};
-	GbeApp *app = leave->frame.app;
+	GbeApp *app = ((GbeClusterFrame *)change)->change.app;
 	g_autoptr(JsonObject) record = NULL;
 
-	if (!gbe_cluster_frame_lock(&leave->frame, error) ||
-	    !gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
+	if (!gbe_state_read(app, GBE_STATE_MEMBERS, true, &record, error))
 		return false;
 	for (gsize i = 0; record != NULL && i < G_N_ELEMENTS(learnt); i++)
 		json_object_remove_member(record, learnt[i]);
-	if (record != NULL && !gbe_state_write(app, GBE_STATE_MEMBERS, record, error))
-		return false;
-	return gbe_cluster_frame_end(&leave->frame, error);
+	return record == NULL || gbe_state_write(app, GBE_STATE_MEMBERS, record, error);
 }
 
+/* ---- leave ---- */
+
+static bool
+look_before_leave(gpointer change, GError **error)
+{
+	GbeClusterFrame *frame = change;
+
+	return begin_leave(frame, error) &&
+	       (frame->continued ||
+		(find_others(frame, error) && leave_cluster(frame, true, error)));
+}
+
+static bool
+release_and_leave(gpointer change, GError **error)
+{
+	return release_locks(change, error) && leave_cluster(change, false, error);
+}
+
+static bool
+end_denied(gpointer change, GError **error)
+{
+	GbeClusterFrame *frame = change;
+
+	frame->kept = frame->intent.left;
+	return frame->kept || !gbe_cluster_is_denial(frame->change.why) ||
+	       gbe_cluster_end(frame, error);
+}
+
+static const GbeStep leave_steps[] = {
+    {"cluster-looked", look_before_leave, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
+    {"cluster-left", release_and_leave, end_denied, 0, offsetof(GbeClusterFrame, intent.left)},
+    {"cluster-unconfigured", gbe_cluster_settings_remove, NULL, 0, 0},
+    {"cluster-set-aside", set_data_aside, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-forgotten", forget_cluster, NULL, 0, 0},
+    {"cluster-ended", gbe_cluster_end, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
+
 bool
-gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
+gbe_cluster_leave(GbeApp *app, const GbeClusterSetup *options, GbeClusterLeft *ret_left,
 		  GError **error)
 {
-	g_auto(Leave) leave = {.frame = {.app = app, .operation = "cluster leave"},
-			       .options = options,
-			       .left = ret_left};
-	g_autoptr(GError) local = NULL;
-	bool ok;
+	g_auto(GbeClusterFrame) frame = {
+	    .change = {.app = app, .name = "cluster leave", .steps = leave_steps},
+	    .options = *options,
+	    .left = ret_left};
 
-	if (!begin_leave(&leave, error) ||
-	    (!ret_left->continued &&
-	     (!find_others(&leave, error) || !leave_cluster(&leave, true, error))))
-		return false;
-	if (options->dry_run)
-		return true;
-	if (!gbe_cluster_frame_intend(&leave.frame, error))
-		return false;
-	if (!leave.frame.intent.left &&
-	    (!release_locks(app, &local) || !leave_cluster(&leave, false, &local))) {
-		(void)gbe_cluster_frame_end_denied(&leave.frame, local);
-		return gbe_pass(error, &local);
-	}
-	leave.frame.intent.left = true;
-	ok = !GBE_FAULT("cluster-left", error) && gbe_cluster_frame_lock(&leave.frame, error);
-	ok = ok && gbe_cluster_frame_note(&leave.frame, error);
-	ok = ok && gbe_cluster_settings_remove(&leave.frame, error);
-	ok = ok && set_data_aside(&leave, error);
-	ok = ok && forget_and_end(&leave, error);
-	return ok || gbe_cluster_frame_goes_on(&leave.frame, error);
+	return gbe_cluster_run(&frame, error);
 }
 
 /* ---- reset ---- */
 
 static bool
-check_forgettable(const Leave *leave, GError **error)
+check_forgettable(const GbeClusterFrame *frame, GError **error)
 {
-	GbeApp *app = leave->frame.app;
+	GbeApp *app = frame->change.app;
 	g_autoptr(GbeCluster) cluster = NULL;
 	bool alone = false;
 
 	if (!gbe_cluster_look(app, &cluster, NULL)) {
 		/* etcd does not answer. */
-		if (!gbe_by_hand_is_alone(app, leave->frame.operation, &alone, error))
+		if (!gbe_by_hand_is_alone(app, frame->change.name, &alone, error))
 			return false;
 		return alone ||
 		       gbe_throw(error, GBE_ERROR_REFUSED,
@@ -232,7 +231,7 @@ check_forgettable(const Leave *leave, GError **error)
 				 "or, where another member has removed it or cannot be asked, "
 				 "--force");
 	}
-	if (!check_own(leave, cluster, error))
+	if (!check_own(frame, cluster, error))
 		return false;
 	return cluster->members->len == 1 ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
@@ -241,26 +240,44 @@ check_forgettable(const Leave *leave, GError **error)
 			 cluster->members->len - 1);
 }
 
+static bool
+look_before_reset(gpointer change, GError **error)
+{
+	GbeClusterFrame *frame = change;
+
+	return begin_leave(frame, error) &&
+	       (frame->options.force || frame->continued || check_forgettable(frame, error));
+}
+
+static bool
+set_settings_aside(gpointer change, GError **error)
+{
+	GbeClusterFrame *frame = change;
+
+	return gbe_by_hand_set_settings_aside(frame->change.app, frame->change.name,
+					      frame->left->backup.sequence, error);
+}
+
+static const GbeStep reset_steps[] = {
+    {"cluster-looked", look_before_reset, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
+    {"cluster-locks-released", release_locks, gbe_cluster_keep, 0, 0},
+    {"cluster-set-aside", set_data_aside, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-settings-aside", set_settings_aside, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-forgotten", forget_cluster, NULL, 0, 0},
+    {"cluster-ended", gbe_cluster_end, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
+
 bool
-gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
+gbe_cluster_reset(GbeApp *app, const GbeClusterSetup *options, GbeClusterLeft *ret_left,
 		  GError **error)
 {
-	g_auto(Leave) leave = {
-	    .frame = {.app = app, .operation = "cluster reset", .takes_over = options->force},
-	    .options = options,
+	g_auto(GbeClusterFrame) frame = {
+	    .change = {.app = app, .name = "cluster reset", .steps = reset_steps},
+	    .options = *options,
+	    .takes_over = options->force,
 	    .left = ret_left};
-	bool ok;
 
-	if (!begin_leave(&leave, error) ||
-	    (!options->force && !ret_left->continued && !check_forgettable(&leave, error)))
-		return false;
-	if (options->dry_run)
-		return true;
-	if (!gbe_cluster_frame_intend(&leave.frame, error))
-		return false;
-	ok = release_locks(app, error) && set_data_aside(&leave, error);
-	ok = ok && gbe_by_hand_set_settings_aside(app, leave.frame.operation,
-						  ret_left->backup.sequence, error);
-	ok = ok && forget_and_end(&leave, error);
-	return ok || gbe_cluster_frame_goes_on(&leave.frame, error);
+	return gbe_cluster_run(&frame, error);
 }

@@ -16,7 +16,7 @@
 
 typedef struct {
 	GbeApp *app;
-	GbeUpdateLockResult *result;
+	GbeUpdateLockResult *result; /* NULL: nothing is said */
 	GbeDeployments *deployments;
 	const GbeListed *staged; /* NULL: none that waits for the lock */
 	char *self;		 /* this member's name; NULL: not asked */
@@ -535,8 +535,7 @@ gbe_update_lock_release(GbeApp *app, bool force, bool dry_run, GbeUpdateLockResu
 bool
 gbe_update_lock_take_to_rejoin(GbeApp *app, const char *id, const char *member, GError **error)
 {
-	GbeUpdateLockResult none = {NULL};
-	g_auto(Locking) l = {.app = app, .result = &none};
+	g_auto(Locking) l = {.app = app};
 	GbeUpdateLock value = {.id = (char *)id,
 			       .member = (char *)member,
 			       .state = GBE_UPDATE_LOCK_HELD,
@@ -559,8 +558,7 @@ gbe_update_lock_take_to_rejoin(GbeApp *app, const char *id, const char *member, 
 bool
 gbe_update_lock_release_rejoined(GbeApp *app, const char *id, GError **error)
 {
-	GbeUpdateLockResult none = {NULL};
-	g_auto(Locking) l = {.app = app, .result = &none};
+	g_auto(Locking) l = {.app = app};
 
 	read_key(&l);
 	if (l.whose == GBE_LOCK_KEY_UNKNOWN)
@@ -572,8 +570,7 @@ gbe_update_lock_release_rejoined(GbeApp *app, const char *id, GError **error)
 bool
 gbe_update_lock_abandon(GbeApp *app, GError **error)
 {
-	GbeUpdateLockResult none = {NULL};
-	g_auto(Locking) l = {.app = app, .result = &none};
+	g_auto(Locking) l = {.app = app};
 	g_autoptr(GError) local = NULL;
 
 	if (!read_record(&l, error))
@@ -596,8 +593,7 @@ gbe_update_lock_abandon(GbeApp *app, GError **error)
 bool
 gbe_update_lock_look(GbeApp *app, GbeUpdateLockSeen *ret_seen, GError **error)
 {
-	GbeUpdateLockResult none = {NULL};
-	g_auto(Locking) l = {.app = app, .result = &none};
+	g_auto(Locking) l = {.app = app};
 	bool alive = true;
 
 	/* Without root only whose it is cannot be told. */

@@ -37,23 +37,6 @@ copy_of(const GPtrArray *texts)
 	return copy;
 }
 
-static GbeClusterMember *
-member_new(const GbeEtcdMember *from)
-{
-	GbeClusterMember *member = g_new0(GbeClusterMember, 1);
-	bool started = from->name != NULL && *from->name != '\0';
-
-	member->name = started ? g_strdup(from->name) : gbe_hex64(from->id);
-	member->peer_urls = copy_of(from->peer_urls);
-	member->client_urls = copy_of(from->client_urls);
-	member->voter = (GbeVoter){.id = from->id,
-				   .name = member->name,
-				   .learner = from->learner,
-				   .started = started,
-				   .works = GBE_UNKNOWN};
-	return member;
-}
-
 bool
 gbe_cluster_open(const GbeAppEndpoint *at, const char *url, GbeClient **ret_client,
 		 GbeCallFailure *ret_failure)
@@ -137,9 +120,21 @@ gbe_cluster_look(GbeApp *app, GbeCluster **ret_cluster, GError **error)
 				 "etcd at %s does not list the members: %s", at.shown, failure.why);
 	cluster->cluster_id = members.header.cluster_id;
 	cluster->self = members.header.member_id;
-	for (guint i = 0; members.list != NULL && i < members.list->len; i++)
-		g_ptr_array_add(cluster->members,
-				member_new(&g_array_index(members.list, GbeEtcdMember, i)));
+	for (guint i = 0; members.list != NULL && i < members.list->len; i++) {
+		const GbeEtcdMember *from = &g_array_index(members.list, GbeEtcdMember, i);
+		GbeClusterMember *member = g_new0(GbeClusterMember, 1);
+		bool started = from->name != NULL && *from->name != '\0';
+
+		member->name = started ? g_strdup(from->name) : gbe_hex64(from->id);
+		member->peer_urls = copy_of(from->peer_urls);
+		member->client_urls = copy_of(from->client_urls);
+		member->voter = (GbeVoter){.id = from->id,
+					   .name = member->name,
+					   .learner = from->learner,
+					   .started = started,
+					   .works = GBE_UNKNOWN};
+		g_ptr_array_add(cluster->members, member);
+	}
 	gbe_message_clear(GBE_MESSAGE_MEMBERS, &members);
 	for (guint i = 0; i < cluster->members->len; i++) {
 		GbeClusterMember *member = cluster->members->pdata[i];
@@ -304,8 +299,7 @@ gbe_cluster_count(const GbeCluster *cluster, guint *ret_voters, guint *ret_worki
 	guint count = 0;
 	g_autofree GbeVoter *voters = voters_of(cluster, 0, &count);
 
-	*ret_voters = gbe_quorum_voters(voters, count);
-	*ret_working = gbe_quorum_working(voters, count);
+	gbe_quorum_count(voters, count, ret_voters, ret_working);
 }
 
 gint64

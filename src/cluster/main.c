@@ -389,6 +389,7 @@ options_of(const GbeCli *cli, char **arguments)
 				 .force = arg_force,
 				 .from = arg_from,
 				 .token = arg_token,
+				 .data = arg_data,
 				 .timeout = cli->app->config->health.timeout};
 }
 
@@ -484,9 +485,7 @@ static bool
 leave(GbeCli *cli, char **arguments, GError **error)
 {
 	bool leaves = g_str_equal(cli->words, "leave");
-	GbeClusterLeave options = {.dry_run = arg_dry_run,
-				   .force = arg_force,
-				   .timeout = cli->app->config->health.timeout};
+	GbeClusterSetup options = options_of(cli, arguments);
 	g_auto(GbeClusterLeft) left = {0};
 
 	if (!gbe_verb_duration("--timeout", arg_timeout, WAIT_MOST, &options.timeout, error))
@@ -518,13 +517,11 @@ print_places(const GPtrArray *places)
 static bool
 recover(GbeCli *cli, char **arguments, GError **error)
 {
-	GbeClusterRecover options = {.setup = options_of(cli, arguments),
-				     .data = arg_data,
-				     .force = arg_force};
+	GbeClusterSetup options = options_of(cli, arguments);
 	g_auto(GbeClusterRecovered) recovered = {0};
 	bool ok;
 
-	if (!gbe_verb_duration("--timeout", arg_timeout, WAIT_MOST, &options.setup.timeout, error))
+	if (!gbe_verb_duration("--timeout", arg_timeout, WAIT_MOST, &options.timeout, error))
 		return false;
 	ok = gbe_cluster_recover(cli->app, &options, &recovered, error);
 	if (!cli->json && recovered.places != NULL)

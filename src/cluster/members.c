@@ -40,20 +40,6 @@ step_clear(Step *step)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Step, step_clear)
 
 static bool
-open_step(Step *step, GError **error)
-{
-	gbe_app_endpoint(step->app, &step->at);
-	/* Below --root, the endpoint may be that of this very system. */
-	if (step->app->below_root && !gbe_live_etcd_check_open(step->app, error))
-		return false;
-	if (!gbe_cluster_look(step->app, &step->cluster, error))
-		return false;
-	return gbe_client_open(&step->at.endpoint, &step->client, &step->failure) ||
-	       gbe_throw(error, GBE_ERROR_CANNOT_TELL, "etcd at %s: %s", step->at.shown,
-			 step->failure.why);
-}
-
-static bool
 check_quorum(const Step *step, GbeQuorumChange change, guint64 id, guint64 without, GError **error)
 {
 	g_autofree char *why = gbe_cluster_refusal(step->cluster, change, id, without);
@@ -133,12 +119,14 @@ try_again(const Step *step, bool later, gint64 began, gint64 at_least)
 	return true;
 }
 
-/* ---- add ---- */
-
+/* @name and @urls: the member, and the addresses that it, or a new member, gets; NULL: none. @urls must be free. */
 static bool
-check_syntax(char *const *urls, GError **error)
+open_step(Step *step, const char *name, char *const *urls, const GbeClusterMember **ret_member,
+	  GError **error)
 {
-	for (guint i = 0; urls[i] != NULL; i++) {
+	const GbeClusterMember *member = NULL;
+
+	for (guint i = 0; urls != NULL && urls[i] != NULL; i++) {
 		g_autoptr(GUri) uri = g_uri_parse(urls[i], G_URI_FLAGS_NONE, NULL);
 
 		if (uri == NULL || g_uri_get_host(uri) == NULL || g_uri_get_port(uri) < 0 ||
@@ -149,24 +137,32 @@ check_syntax(char *const *urls, GError **error)
 					 "https://192.0.2.7:2380",
 					 urls[i]);
 	}
-	return true;
-}
+	gbe_app_endpoint(step->app, &step->at);
+	/* Below --root, the endpoint may be that of this very system. */
+	if (step->app->below_root && !gbe_live_etcd_check_open(step->app, error))
+		return false;
+	if (!gbe_cluster_look(step->app, &step->cluster, error))
+		return false;
+	if (!gbe_client_open(&step->at.endpoint, &step->client, &step->failure))
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "etcd at %s: %s", step->at.shown,
+				 step->failure.why);
+	if (name != NULL && !gbe_cluster_find(step->cluster, name, &member, error))
+		return false;
+	for (guint i = 0; urls != NULL && i < step->cluster->members->len; i++) {
+		const GbeClusterMember *other = step->cluster->members->pdata[i];
 
-/* @except: the member that has them, or gives them up; may be NULL. */
-static bool
-check_free(const Step *step, char *const *urls, const GbeClusterMember *except, GError **error)
-{
-	for (guint i = 0; i < step->cluster->members->len; i++) {
-		const GbeClusterMember *member = step->cluster->members->pdata[i];
-
-		for (guint k = 0; member != except && urls[k] != NULL; k++)
-			if (g_strv_contains((const char *const *)member->peer_urls, urls[k]))
+		for (guint k = 0; other != member && urls[k] != NULL; k++)
+			if (g_strv_contains((const char *const *)other->peer_urls, urls[k]))
 				return gbe_throw(error, GBE_ERROR_REFUSED,
 						 "member %s has the address %s already",
-						 member->name, urls[k]);
+						 other->name, urls[k]);
 	}
+	if (ret_member != NULL)
+		*ret_member = member;
 	return true;
 }
+
+/* ---- add ---- */
 
 static void
 append_member(GString *line, const char *name, char *const *urls)
@@ -241,11 +237,9 @@ gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options
 {
 	g_auto(Step) step = {.app = app, .options = options};
 
-	if (!check_syntax(urls, error) || !open_step(&step, error) ||
-	    !check_free(&step, urls, NULL, error) ||
-	    !check_quorum(&step, kind_of_addition(options), 0, 0, error))
-		return false;
-	if (!back_up(&step, "add", ret_result, error) ||
+	if (!open_step(&step, NULL, urls, NULL, error) ||
+	    !check_quorum(&step, kind_of_addition(options), 0, 0, error) ||
+	    !back_up(&step, "add", ret_result, error) ||
 	    !add_member(&step, urls, ret_result, error))
 		return false;
 	ret_result->environment = environment_of(&step, urls, NULL);
@@ -265,7 +259,7 @@ try_to_promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
 	bool done;
 
 	*ret_later = true;
-	if (!open_step(&step, error))
+	if (!open_step(&step, NULL, NULL, NULL, error))
 		return false;
 	*ret_later = false;
 	if (!gbe_cluster_find(step.cluster, name, &member, error))
@@ -319,9 +313,7 @@ gbe_members_update(GbeApp *app, const char *name, char *const *urls,
 	g_autofree char *shown = g_strjoinv(",", (char **)urls);
 	const GbeClusterMember *member = NULL;
 
-	if (!check_syntax(urls, error) || !open_step(&step, error) ||
-	    !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check_free(&step, urls, member, error) ||
+	if (!open_step(&step, name, urls, &member, error) ||
 	    !check_quorum(&step, GBE_QUORUM_UPDATE, member->voter.id, 0, error))
 		return false;
 	if (!options->dry_run &&
@@ -397,10 +389,8 @@ gbe_members_remove(GbeApp *app, const char *name, const GbeMembersOptions *optio
 	g_auto(Step) step = {.app = app, .options = options};
 	const GbeClusterMember *member = NULL;
 
-	if (!open_step(&step, error) || !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check_removal(&step, member, error))
-		return false;
-	if (!back_up(&step, "remove", ret_result, error) ||
+	if (!open_step(&step, name, NULL, &member, error) || !check_removal(&step, member, error) ||
+	    !back_up(&step, "remove", ret_result, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;
 	ret_result->id = member->voter.id;
@@ -417,12 +407,9 @@ gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 	g_auto(GbeMembersResult) added = {0};
 	const GbeClusterMember *member = NULL;
 
-	if (!check_syntax(urls, error) || !open_step(&step, error) ||
-	    !gbe_cluster_find(step.cluster, name, &member, error) ||
-	    !check_free(&step, urls, member, error) || !check_removal(&step, member, error) ||
-	    !check_quorum(&step, kind_of_addition(options), 0, member->voter.id, error))
-		return false;
-	if (!back_up(&step, "replace", ret_result, error) ||
+	if (!open_step(&step, name, urls, &member, error) || !check_removal(&step, member, error) ||
+	    !check_quorum(&step, kind_of_addition(options), 0, member->voter.id, error) ||
+	    !back_up(&step, "replace", ret_result, error) ||
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;
 	if (!add_member(&step, urls, &added, error)) {

@@ -10,21 +10,19 @@
 
 typedef struct {
 	bool dry_run;
-	bool voter; /* add, replace: with a vote from the beginning, in place of a learner */
-	bool force; /* also where the members cannot all be asked, or the quorum would go */
-	guint64
-	    wait; /* seconds until etcd takes the change; promote: and the learner has caught up */
+	bool voter;	  /* add, replace: with a vote from the beginning, in place of a learner */
+	bool force;	  /* also where the members cannot all be asked, or the quorum would go */
+	guint64 wait;	  /* seconds until etcd takes the change, and a learner has caught up */
 	bool back_up;	  /* a backup comes first */
 	const char *name; /* add, replace: the new member's name, for ->environment; NULL: "NAME" */
 } GbeMembersOptions;
 
 typedef struct {
-	guint64 id;   /* of the member that was added or changed; 0 with dry_run */
-	bool unknown; /* etcd was asked, and whether it did so is not known */
-	char *said;   /* what was, or would be, done */
-	char *backup; /* as from gbe_live_etcd_back_up(); NULL */
-	char *
-	    environment; /* add, replace: the variables that the new etcd starts with, a line each; NULL */
+	guint64 id;	   /* of the member that was added or changed; 0 with dry_run */
+	bool unknown;	   /* etcd was asked, and whether it did so is not known */
+	char *said;	   /* what was, or would be, done */
+	char *backup;	   /* as from gbe_live_etcd_back_up(); NULL */
+	char *environment; /* add, replace: the new etcd's variables, a line each; NULL */
 } GbeMembersResult;
 
 void gbe_members_result_clear(GbeMembersResult *result);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cluster/setup.h"
+#include "cluster/frame.h"
 
 #include "app/backups/verify.h"
 #include "app/by-hand/by-hand.h"
 #include "app/snapshot/import.h"
 #include "app/state/state.h"
-#include "cluster/look.h"
 #include "core/json/parse.h"
 
 static void
@@ -24,22 +23,6 @@ gbe_cluster_recovered_clear(GbeClusterRecovered *recovered)
 	gbe_cluster_setup_result_clear(&recovered->setup);
 	g_clear_pointer(&recovered->places, g_ptr_array_unref);
 }
-
-typedef struct {
-	GbeClusterSetting setting;
-	const GbeClusterRecover *options;
-	GbeClusterRecovered *recovered;
-	const GbeClusterPlace *best;
-	GbeClusterSetup
-	    setup; /* the options, and what this member's settings have where they say nothing */
-} Recover;
-
-static void
-recover_clear(Recover *recover)
-{
-	gbe_cluster_setting_clear(&recover->setting);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Recover, recover_clear)
 
 /* ---- judging ---- */
 
@@ -71,7 +54,8 @@ check_lost(GbeApp *app, GError **error)
 }
 
 static bool
-add_place(Recover *recover, const char *path, const GbeVerification *verification, GError **error)
+add_place(GbeClusterFrame *frame, const char *path, const GbeVerification *verification,
+	  GError **error)
 {
 	const GbeFinding *first = gbe_findings_first(&verification->findings);
 	GbeSeverity worst = gbe_findings_worst(&verification->findings);
@@ -97,14 +81,14 @@ add_place(Recover *recover, const char *path, const GbeVerification *verificatio
 		place->voter_ids = g_array_ref(directory->conf.voters);
 		place->voters = place->voter_ids->len;
 	}
-	g_ptr_array_add(recover->recovered->places, place);
+	g_ptr_array_add(frame->recovered->places, place);
 	return true;
 }
 
 static bool
-choose_best(Recover *recover, GError **error)
+choose_best(GbeClusterFrame *frame, GError **error)
 {
-	const GPtrArray *places = recover->recovered->places;
+	const GPtrArray *places = frame->recovered->places;
 	GbeClusterPlace *best = places->pdata[0];
 	const GArray *voters;
 	guint looked_at = 0;
@@ -128,7 +112,7 @@ choose_best(Recover *recover, GError **error)
 			best = places->pdata[i];
 	}
 	best->chosen = true;
-	recover->best = best;
+	frame->best = best;
 	voters = best->voter_ids;
 	/* A learner has agreed to nothing, so that its data says nothing of what a quorum has. */
 	for (guint i = 0; i < places->len; i++)
@@ -137,7 +121,7 @@ choose_best(Recover *recover, GError **error)
 					     ((const GbeClusterPlace *)places->pdata[i])->member
 					 ? 1
 					 : 0;
-	if (recover->options->force || (best->voters > 0 && best->voters == looked_at))
+	if (frame->options.force || (best->voters > 0 && best->voters == looked_at))
 		return true;
 	return gbe_throw(
 	    error, GBE_ERROR_REFUSED,
@@ -149,11 +133,11 @@ choose_best(Recover *recover, GError **error)
 }
 
 static bool
-judge(Recover *recover, GError **error)
+judge_places(GbeClusterFrame *frame, GError **error)
 {
 	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
-	char *const *data = recover->options->data;
-	GbeApp *app = recover->setting.frame.app;
+	char *const *data = frame->options.data;
+	GbeApp *app = frame->change.app;
 	g_autoptr(GbeVerification) verified = NULL;
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autoptr(GbeData) own = NULL;
@@ -167,83 +151,88 @@ judge(Recover *recover, GError **error)
 				 "member's there first, or call this on that member's device",
 				 own->path);
 	if (!gbe_verify_data(app, own, &full, &verified, error) ||
-	    !add_place(recover, own->path, verified, error))
+	    !add_place(frame, own->path, verified, error))
 		return false;
 	for (guint i = 0; data != NULL && data[i] != NULL; i++) {
 		g_autofree char *absolute = g_canonicalize_filename(data[i], NULL);
 		g_autoptr(GbeVerification) verification = NULL;
 
 		if (!gbe_verify_path(app, absolute, &full, &verification, error) ||
-		    !add_place(recover, absolute, verification, error))
+		    !add_place(frame, absolute, verification, error))
 			return false;
 	}
-	return choose_best(recover, error);
+	return choose_best(frame, error);
 }
 
 /* ---- the new cluster ---- */
 
-/* A copy of the chosen data, in the store, which the intent names. */
 static bool
-take_chosen(Recover *recover, GError **error)
+look_before_recover(gpointer change, GError **error)
 {
-	GbeClusterFrame *frame = &recover->setting.frame;
+	GbeClusterFrame *frame = change;
+
+	/* The member stays what it is where the options say nothing. */
+	if (!gbe_cluster_frame_begin(frame, error) ||
+	    !gbe_cluster_settings_read(frame, &frame->options, error) ||
+	    !gbe_cluster_settings_choose(frame, error))
+		return false;
+	frame->result->continued = frame->continued;
+	frame->seed.backup = frame->intent.backup;
+	frame->taken = frame->intent.backup != NULL;
+	return frame->taken || judge_places(frame, error);
+}
+
+/* A copy of the chosen data, among the backups, which the intent names. */
+static bool
+take_chosen(gpointer change, GError **error)
+{
+	GbeClusterFrame *frame = change;
+	GbeApp *app = frame->change.app;
 	g_autofree char *name = g_strdup_printf("recover-%08x", g_random_int());
-	const GbeByHandBackup backup = {.name = name, .description = frame->operation};
-	const GbeImport import = {.path = recover->best->path,
+	const GbeByHandBackup backup = {.name = name, .description = frame->change.name};
+	const GbeImport import = {.path = frame->best->path,
 				  .name = name,
-				  .timeout = recover->options->setup.timeout};
+				  .timeout = frame->options.timeout};
 	g_auto(GbeByHandResult) taken = {0};
 	g_auto(GbeImported) imported = {0};
 
-	gbe_app_unlock(frame->app);
-	if (recover->best == recover->recovered->places->pdata[0]
-		? !gbe_by_hand_backup(frame->app, &backup, &taken, error)
-		: !gbe_import(frame->app, &import, &imported, error))
+	if (frame->best == frame->recovered->places->pdata[0]
+		? !gbe_by_hand_backup(app, &backup, &taken, error)
+		: !gbe_import(app, &import, &imported, error))
 		return false;
-	g_free(frame->intent.backup);
 	frame->intent.backup = g_steal_pointer(&name);
-	return gbe_cluster_frame_lock(frame, error) && gbe_cluster_frame_note(frame, error);
+	frame->seed.backup = frame->intent.backup;
+	return true;
 }
 
-bool
-gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
-		    GbeClusterRecovered *ret_recovered, GError **error)
-{
-	g_auto(Recover) recover = {
-	    .setting = {.frame = {.app = app, .operation = "cluster recover"},
-			.options = &recover.setup,
-			.result = &ret_recovered->setup},
-	    .options = options,
-	    .recovered = ret_recovered,
-	    .setup = options->setup,
-	};
-	GbeClusterFrame *frame = &recover.setting.frame;
-	GbeClusterSeed seed;
-	bool active = false, taken, ok;
+static const GbeStep steps[] = {
+    {"cluster-looked", look_before_recover, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"cluster-certified", gbe_cluster_certify, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
+    {"cluster-chosen", take_chosen, gbe_cluster_keep, GBE_STEP_UNLOCKED,
+     offsetof(GbeClusterFrame, taken)},
+    {"cluster-seeded", gbe_cluster_make_seed, NULL, 0, 0},
+    {"cluster-seed-restored", gbe_cluster_restore_seed, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-configured", gbe_cluster_configure_alone, NULL, 0, 0},
+    {"cluster-reissued", gbe_cluster_reissue, NULL, 0, 0},
+    {"cluster-started", gbe_cluster_start, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-healthy", gbe_cluster_wait_healthy, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-ended", gbe_cluster_end, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
 
-	frame->dry_run = options->setup.dry_run;
+bool
+gbe_cluster_recover(GbeApp *app, const GbeClusterSetup *options, GbeClusterRecovered *ret_recovered,
+		    GError **error)
+{
+	g_auto(GbeClusterFrame) frame = {
+	    .change = {.app = app, .name = "cluster recover", .steps = steps},
+	    .options = *options,
+	    .result = &ret_recovered->setup,
+	    .seed.whole_log = true,
+	    .recovered = ret_recovered,
+	};
+
 	ret_recovered->places = g_ptr_array_new_with_free_func(place_free);
-	if (!gbe_cluster_frame_begin(frame, &active, error) ||
-	    !gbe_cluster_setting_read(&recover.setting, &recover.setup, error) ||
-	    !gbe_cluster_setting_choose(&recover.setting, error))
-		return false;
-	ret_recovered->setup.continued = frame->continued;
-	taken = frame->intent.backup != NULL;
-	if (!taken && !judge(&recover, error))
-		return false;
-	if (options->setup.dry_run)
-		return true;
-	if (!gbe_cluster_setting_authority(&recover.setting, error) ||
-	    !gbe_cluster_frame_intend(frame, error))
-		return false;
-	ok = taken || take_chosen(&recover, error);
-	seed = (GbeClusterSeed){.backup = frame->intent.backup,
-				.whole_log = true,
-				.name = ret_recovered->setup.name,
-				.peer_url = ret_recovered->setup.peer_url,
-				.timeout = options->setup.timeout};
-	ok = ok && gbe_cluster_seed(frame, &seed, error);
-	ok = ok && gbe_cluster_setting_write(&recover.setting, NULL, error);
-	ok = ok && gbe_cluster_setting_end(&recover.setting, error);
-	return ok || gbe_cluster_frame_goes_on(frame, error);
+	return gbe_cluster_run(&frame, error);
 }

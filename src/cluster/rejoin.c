@@ -5,8 +5,8 @@
 #include "app/state/state.h"
 #include "base/fault.h"
 #include "base/format.h"
+#include "cluster/frame.h"
 #include "cluster/lock.h"
-#include "cluster/setup.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
 #include "fs/open.h"
@@ -25,8 +25,7 @@ typedef struct {
 	guint64 timeout; /* seconds */
 	GbeRejoined *result;
 	JsonObject *record; /* urls, member, cluster, lock, reason */
-	GbeClusterSetup own;
-	GbeClusterSetting setting;
+	GbeClusterFrame frame;
 	char *member_id, *cluster_id; /* by the data, or by what was recorded of it */
 	bool unseen;		      /* there is no log, and this device never saw one */
 } Rejoin;
@@ -37,7 +36,7 @@ rejoin_clear(Rejoin *r)
 	g_clear_pointer(&r->record, json_object_unref);
 	g_clear_pointer(&r->member_id, g_free);
 	g_clear_pointer(&r->cluster_id, g_free);
-	gbe_cluster_setting_clear(&r->setting);
+	gbe_cluster_frame_clear(&r->frame);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Rejoin, rejoin_clear)
 
@@ -93,7 +92,7 @@ take_update_lock(Rejoin *r, GError **error)
 		id = gbe_hex64(MAX(random, 1));
 	if (!note_text(r, "lock", id, error) || GBE_FAULT("rejoin-noted", error))
 		return false;
-	return gbe_update_lock_take_to_rejoin(r->app, id, r->own.name, error) &&
+	return gbe_update_lock_take_to_rejoin(r->app, id, r->frame.options.name, error) &&
 	       !GBE_FAULT("rejoin-locked", error);
 }
 
@@ -151,13 +150,11 @@ static bool
 learn_cluster(Rejoin *r, const GbeCluster *cluster, GError **error)
 {
 	bool alone = cluster->members->len == 1, changed = false, ok = true;
-	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
-	g_autofree char *initial = g_strdup_printf("%s=%s", r->own.name, r->own.peer_url);
-	const GbeClusterEnv env = {.name = r->own.name,
-				   .peer_url = r->own.peer_url,
-				   .client_url = r->own.client_url,
-				   .initial_cluster = initial,
-				   .token = alone ? token : NULL};
+	g_autofree char *initial =
+	    g_strdup_printf("%s=%s", r->frame.options.name, r->frame.options.peer_url);
+	GbeClusterSetupResult own = {.name = (char *)r->frame.options.name,
+				     .peer_url = (char *)r->frame.options.peer_url,
+				     .client_url = (char *)r->frame.options.client_url};
 	g_autoptr(JsonObject) intent = NULL;
 
 	if (!release_update_lock(r, error))
@@ -168,12 +165,13 @@ learn_cluster(Rejoin *r, const GbeCluster *cluster, GError **error)
 		     gbe_state_write(r->app, GBE_STATE_MEMBERS, r->record, error);
 	/* Without its data, an etcd that has others must not begin the cluster again, and one that is alone may. A verb that
 	 * has begun meanwhile writes the settings itself. */
-	if (ok && gbe_cluster_env_joins(r->setting.settings) == alone)
+	r->frame.result = &own;
+	if (ok && gbe_cluster_env_joins(r->frame.settings) == alone)
 		ok = gbe_app_lock(r->app, OPERATION, GBE_WAIT_UNIT, error) &&
 		     gbe_state_peek(r->app, GBE_STATE_CLUSTER, &intent, error) &&
 		     (intent != NULL ||
 		      gbe_is_in_root(r->app->root_fd, GBE_CLUSTER_ENV) != GBE_YES ||
-		      gbe_cluster_settings_put(&r->setting.frame, &env, error));
+		      gbe_cluster_settings_put(&r->frame, alone ? NULL : initial, error));
 	gbe_app_unlock(r->app);
 	return ok;
 }
@@ -298,7 +296,8 @@ rejoin_if_damaged(Rejoin *r, GError **error)
 	/* Is it this device's own etcd that answers? */
 	own = gbe_cluster_look(r->app, &cluster, NULL) ? gbe_cluster_by_id(cluster, cluster->self)
 						       : NULL;
-	if (own != NULL && g_strv_contains((const char *const *)own->peer_urls, r->own.peer_url))
+	if (own != NULL &&
+	    g_strv_contains((const char *const *)own->peer_urls, r->frame.options.peer_url))
 		return learn_cluster(r, cluster, error);
 	if (!look_at_data(r, &damage, &rollback, error))
 		return false;
@@ -332,7 +331,7 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 	g_auto(Rejoin) r = {.app = app,
 			    .timeout = timeout,
 			    .result = ret_rejoined,
-			    .setting = {.frame = {.app = app, .operation = OPERATION}}};
+			    .frame.change = {.app = app, .name = OPERATION}};
 	g_autoptr(GbeCluster) cluster = NULL;
 	g_autoptr(GbeLock) lock = NULL;
 	g_autoptr(JsonObject) intent = NULL;
@@ -346,8 +345,8 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 	    !gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, error) ||
 	    !gbe_lock_acquire_at(run_fd, "rejoin", OPERATION, 0, &lock, error))
 		return false;
-	if (!gbe_cluster_setting_read(&r.setting, &r.own, error) || !read_record(&r, error) ||
-	    !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, error))
+	if (!gbe_cluster_settings_read(&r.frame, &r.frame.options, error) ||
+	    !read_record(&r, error) || !gbe_state_peek(app, GBE_STATE_CLUSTER, &intent, error))
 		return false;
 	if (intent == NULL)
 		ok = rejoin_if_damaged(&r, &local);

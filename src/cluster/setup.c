@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cluster/setup.h"
+#include "cluster/frame.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -12,7 +12,6 @@
 #include "app/health/certificates.h"
 #include "app/snapshot/export.h"
 #include "app/snapshot/import.h"
-#include "base/fault.h"
 #include "certs/change.h"
 #include "certs/trust.h"
 #include "core/config/lists.h"
@@ -34,13 +33,6 @@ gbe_cluster_setup_result_clear(GbeClusterSetupResult *result)
 	g_clear_pointer(&result->name, g_free);
 	g_clear_pointer(&result->peer_url, g_free);
 	g_clear_pointer(&result->client_url, g_free);
-}
-
-void
-gbe_cluster_setting_clear(GbeClusterSetting *setting)
-{
-	gbe_cluster_frame_clear(&setting->frame);
-	g_clear_pointer(&setting->settings, g_strfreev);
 }
 
 /* The one IPv4 address that others reach. */
@@ -73,7 +65,7 @@ own_address(GbeApp *app, char **ret_address, GError **error)
 }
 
 bool
-gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup, GError **error)
+gbe_cluster_settings_read(GbeClusterFrame *frame, GbeClusterSetup *setup, GError **error)
 {
 	const struct {
 		const char **field;
@@ -81,7 +73,7 @@ gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup, GEr
 	} fields[] = {{&setup->name, "ETCD_NAME"},
 		      {&setup->peer_url, "ETCD_INITIAL_ADVERTISE_PEER_URLS"},
 		      {&setup->client_url, "ETCD_ADVERTISE_CLIENT_URLS"}};
-	GbeApp *app = setting->frame.app;
+	GbeApp *app = frame->change.app;
 	g_autoptr(GError) local = NULL;
 	g_autofree char *text = NULL;
 	gsize size = 0;
@@ -93,19 +85,19 @@ gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup, GEr
 				 "`cluster join`, and this program changes no other one's settings "
 				 "(%s)",
 				 local->message);
-	setting->settings = gbe_run_environment(NULL, text);
+	frame->settings = gbe_run_environment(NULL, text);
 	for (guint i = 0; i < G_N_ELEMENTS(fields); i++)
 		if (*fields[i].field == NULL)
-			*fields[i].field = g_environ_getenv(setting->settings, fields[i].variable);
+			*fields[i].field = g_environ_getenv(frame->settings, fields[i].variable);
 	return true;
 }
 
 bool
-gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error)
+gbe_cluster_settings_choose(GbeClusterFrame *frame, GError **error)
 {
-	const GbeClusterSetup *options = setting->options;
-	const GbeConfig *config = setting->frame.app->config;
-	GbeClusterSetupResult *result = setting->result;
+	const GbeClusterSetup *options = &frame->options;
+	const GbeConfig *config = frame->change.app->config;
+	GbeClusterSetupResult *result = frame->result;
 	char host[HOST_NAME_MAX + 1] = "";
 	g_auto(GbeUnitState) state = {0};
 	GbeClusterEnv env = {.initial_cluster = ""};
@@ -118,7 +110,7 @@ gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error)
 		result->name = g_strdup(
 		    gethostname(host, sizeof(host) - 1) == 0 && *host != '\0' ? host : "etcd");
 	if ((options->peer_url == NULL || options->client_url == NULL) &&
-	    !own_address(setting->frame.app, &address, error))
+	    !own_address(frame->change.app, &address, error))
 		return false;
 	result->peer_url = options->peer_url != NULL
 			       ? g_strdup(options->peer_url)
@@ -141,9 +133,9 @@ gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error)
 
 /* A configured member-dir= is known before there is data in it. */
 static bool
-check_no_data(GbeClusterFrame *frame, bool active, GError **error)
+check_no_data(GbeClusterFrame *frame, GError **error)
 {
-	GbeApp *app = frame->app;
+	GbeApp *app = frame->change.app;
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
 	g_autoptr(GPtrArray) names = NULL;
@@ -178,28 +170,28 @@ check_no_data(GbeClusterFrame *frame, bool active, GError **error)
 				 "by " GBE_CLUSTER_ENV ", this device is a member of a cluster: "
 				 "`greenboot-etcd cluster rejoin URL` brings its data back, "
 				 "`greenboot-etcd cluster reset --force` ends its membership");
-	return !active || gbe_throw(error, GBE_ERROR_REFUSED, "%s runs: stop it first",
-				    app->config->etcd.service);
+	return !frame->active || gbe_throw(error, GBE_ERROR_REFUSED, "%s runs: stop it first",
+					   app->config->etcd.service);
 }
 
 /* A call that is repeated has the same token, or its file is gone, as files in /run are after a power cut. */
 static bool
-check_token(const GbeClusterSetting *setting, const GbePki *pki, GError **error)
+check_token(const GbeClusterFrame *frame, const GbePki *pki, GError **error)
 {
-	const char *path = setting->options->token;
-	g_autoptr(GbePki) token = gbe_pki_new();
+	const char *path = frame->options.token;
+	g_autoptr(GbePki) token = g_new0(GbePki, 1);
 	g_autoptr(GError) local = NULL;
 	bool fresh;
 
-	if (!gbe_token_read(setting->frame.app, path, token, &local)) {
+	if (!gbe_token_read(frame->change.app, path, token, &local)) {
 		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 			return false;
 		gbe_note("%s is not there: the authority in " GBE_PKI_LIVE " is used", path);
 		return true;
 	}
 	/* A fresh device has certificates, but no data that needs them. */
-	fresh = !setting->frame.continued &&
-		gbe_is_in_root(setting->frame.app->root_fd, GBE_CLUSTER_ENV) == GBE_NO;
+	fresh = !frame->continued &&
+		gbe_is_in_root(frame->change.app->root_fd, GBE_CLUSTER_ENV) == GBE_NO;
 	return gbe_authority_equal(&token->signer, &pki->signer) ||
 	       gbe_authority_equal(&token->other, &pki->signer) ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
@@ -211,53 +203,51 @@ check_token(const GbeClusterSetting *setting, const GbePki *pki, GError **error)
 }
 
 bool
-gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error)
+gbe_cluster_certify(gpointer change, GError **error)
 {
-	GbeApp *app = setting->frame.app;
-	const char *token = setting->options->token;
+	GbeClusterFrame *frame = change;
+	GbeApp *app = frame->change.app;
+	const char *token = frame->options.token;
 	const GbePkiOptions options = {.token = token,
-				       .timeout = setting->options->timeout,
+				       .timeout = frame->options.timeout,
 				       .validity = GBE_AUTHORITY_VALIDITY};
 	g_autoptr(GbePkiResult) made = gbe_pki_result_new();
-	g_autoptr(GbePki) present = NULL, pki = gbe_pki_new();
+	g_autoptr(GbePki) present = NULL, pki = g_new0(GbePki, 1);
 
 	if (!gbe_pki_read(app, &present, error))
 		return false;
 	if (present != NULL)
-		return token == NULL || check_token(setting, present, error);
-	if (token == NULL && setting->options->url != NULL)
+		return token == NULL || check_token(frame, present, error);
+	if (token == NULL && frame->options.url != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "this device has no certificates of the cluster: --token=FILE, "
 				 "made by `greenboot-etcd cluster token` on a member, brings them");
 	if (token == NULL)
-		return gbe_pki_init(app, &options, made, error);
+		return gbe_pki_change(app, GBE_PKI_INIT, &options, made, error);
 	/* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */
 	if (!gbe_token_read(app, token, pki, error) || !gbe_pki_issue_leaves(app, pki, error))
 		return false;
-	if (!gbe_trust_check_cluster(app, pki, setting->options->url, error))
+	if (!gbe_trust_check_cluster(app, pki, frame->options.url, error))
 		return gbe_prefix(
 		    error, "the cluster to join, asked with the token %s (nothing was installed)",
 		    token);
-	return gbe_pki_init(app, &options, made, error);
+	return gbe_pki_change(app, GBE_PKI_INIT, &options, made, error);
 }
 
 bool
-gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error)
+gbe_cluster_look_at_setup(gpointer change, GError **error)
 {
-	GbeClusterFrame *frame = &setting->frame;
+	GbeClusterFrame *frame = change;
 	g_autoptr(GUri) client = NULL, asked = NULL;
 	const GbeConfig *config;
 	const char *origin;
-	bool active = false;
 
-	frame->dry_run = setting->options->dry_run;
-	if (!gbe_cluster_frame_begin(frame, &active, error) ||
-	    !gbe_cluster_setting_choose(setting, error))
+	if (!gbe_cluster_frame_begin(frame, error) || !gbe_cluster_settings_choose(frame, error))
 		return false;
 	/* A file that says so keeps the member from being asked at the address of its settings. */
-	config = frame->app->config;
+	config = frame->change.app->config;
 	origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
-	client = g_uri_parse(setting->result->client_url, G_URI_FLAGS_NONE, NULL);
+	client = g_uri_parse(frame->result->client_url, G_URI_FLAGS_NONE, NULL);
 	asked = g_uri_parse(config->etcd.endpoint, G_URI_FLAGS_NONE, NULL);
 	if (origin != NULL && !g_str_has_prefix(origin, "detected: ") && asked != NULL &&
 	    client != NULL &&
@@ -267,139 +257,120 @@ gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error)
 				 "[etcd] endpoint=%s in %s is not where the member will answer, "
 				 "port %d with TLS: remove that key",
 				 config->etcd.endpoint, origin, g_uri_get_port(client));
-	if (!frame->continued && !check_no_data(frame, active, error))
+	if (!frame->continued && !check_no_data(frame, error))
 		return false;
-	setting->result->continued = frame->continued;
+	frame->result->continued = frame->continued;
 	g_free(frame->intent.peer_url);
-	frame->intent.peer_url = g_strdup(setting->result->peer_url);
-	return setting->options->dry_run || (gbe_cluster_setting_authority(setting, error) &&
-					     gbe_cluster_frame_intend(frame, error));
-}
-
-bool
-gbe_cluster_setting_write(GbeClusterSetting *setting, const char *initial_cluster, GError **error)
-{
-	const GbeClusterSetupResult *result = setting->result;
-	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
-	g_autofree char *alone = g_strdup_printf("%s=%s", result->name, result->peer_url);
-	const GbeClusterEnv env = {.name = result->name,
-				   .peer_url = result->peer_url,
-				   .client_url = result->client_url,
-				   .initial_cluster =
-				       initial_cluster != NULL ? initial_cluster : alone,
-				   .token = initial_cluster != NULL ? NULL : token};
-
-	return gbe_cluster_settings_write(&setting->frame, &env, error);
-}
-
-bool
-gbe_cluster_setting_end(GbeClusterSetting *setting, GError **error)
-{
-	return gbe_cluster_frame_start(&setting->frame, error) &&
-	       gbe_cluster_frame_wait_healthy(&setting->frame, setting->options->timeout, error) &&
-	       gbe_cluster_frame_end(&setting->frame, error);
+	frame->intent.peer_url = g_strdup(frame->result->peer_url);
+	return true;
 }
 
 /* ---- the data of a new cluster ---- */
 
-static bool
-make_seed(GbeClusterFrame *frame, const GbeClusterSeed *seed, const char *name, GError **error)
+bool
+gbe_cluster_make_seed(gpointer change, GError **error)
 {
-	GbeConfig *config = frame->app->config;
+	GbeClusterFrame *frame = change;
+	GbeApp *app = frame->change.app;
+	GbeClusterSeed *seed = &frame->seed;
+	const GbeSessionOptions how = {.operation = frame->change.name};
 	g_autofree char *path = g_build_filename(GBE_STATE_DIR, SNAPSHOT, NULL);
 	g_autofree char *token = g_strdup_printf("%08x%08x", g_random_int(), g_random_int());
 	const GbeExport export = {.name = seed->backup,
 				  .path = path,
-				  .timeout = seed->timeout,
+				  .timeout = frame->options.timeout,
 				  .whole_log = seed->whole_log,
 				  .replace = true};
-	const GbeImport import = {.path = seed->backup != NULL ? path : seed->snapshot,
-				  .name = name,
-				  .token = token,
-				  .timeout = seed->timeout};
+	GbeImport import = {.path = seed->backup != NULL ? path : seed->snapshot,
+			    .token = token,
+			    .timeout = frame->options.timeout};
 	g_auto(GbeExported) exported = {0};
 	g_auto(GbeImported) imported = {0};
+	const GbeFacts *facts;
+	GbeSession session;
+	bool made;
 
-	/* The tool that restores a snapshot gives it to the member that the configuration names. */
-	g_free(config->etcd.name);
-	config->etcd.name = g_strdup(seed->name);
-	g_free(config->etcd.peer_urls);
-	config->etcd.peer_urls = g_strdup(seed->peer_url);
-	if (seed->backup != NULL && !gbe_export(frame->app, &export, &exported, error))
+	if (import.path == NULL)
+		return true;
+	if (frame->intent.seed == NULL)
+		frame->intent.seed = g_strdup_printf("cluster-%08x", g_random_int());
+	import.name = frame->intent.seed;
+	if (!gbe_cluster_note(frame, error))
 		return false;
-	return gbe_import(frame->app, &import, &imported, error) &&
-	       gbe_unlink_durable_at(frame->app->state_fd, SNAPSHOT, error) &&
-	       !GBE_FAULT("cluster-seeded", error);
+	gbe_app_unlock(app);
+	/* Has an earlier call made the backup, and restored it? */
+	if (!gbe_session_begin(app, &how, &session, error))
+		return false;
+	facts = session.observed->facts;
+	made = gbe_facts_backup(facts, import.name) != NULL;
+	seed->restored = facts->owner != NULL && g_strcmp0(facts->owner->source, import.name) == 0;
+	gbe_session_leave(&session);
+	if (made)
+		return true;
+	/* The tool that restores a snapshot gives it to the member that the configuration names. */
+	g_free(app->config->etcd.name);
+	app->config->etcd.name = g_strdup(frame->result->name);
+	g_free(app->config->etcd.peer_urls);
+	app->config->etcd.peer_urls = g_strdup(frame->result->peer_url);
+	return (seed->backup == NULL || gbe_export(app, &export, &exported, error)) &&
+	       gbe_import(app, &import, &imported, error) &&
+	       gbe_unlink_durable_at(app->state_fd, SNAPSHOT, error);
 }
 
 bool
-gbe_cluster_seed(GbeClusterFrame *frame, const GbeClusterSeed *seed, GError **error)
+gbe_cluster_restore_seed(gpointer change, GError **error)
 {
-	const GbeSessionOptions how = {.operation = frame->operation};
-	GbeByHandRestore restore = {.target = GBE_BY_HAND_NAMED, .force = true};
+	GbeClusterFrame *frame = change;
+	const GbeByHandRestore restore = {.target = GBE_BY_HAND_NAMED,
+					  .name = frame->intent.seed,
+					  .force = true};
 	g_auto(GbeByHandResult) restored = {0};
-	const char *name;
-	const GbeFacts *facts;
-	GbeSession session;
-	bool made, done;
 
-	if (frame->intent.seed == NULL)
-		frame->intent.seed = g_strdup_printf("cluster-%08x", g_random_int());
-	restore.name = name = frame->intent.seed;
-	if (!gbe_cluster_frame_note(frame, error))
-		return false;
-	gbe_app_unlock(frame->app);
-	/* Has an earlier call made the backup, and restored it? */
-	if (!gbe_session_begin(frame->app, &how, &session, error))
-		return false;
-	facts = session.observed->facts;
-	made = gbe_facts_backup(facts, name) != NULL;
-	done = facts->owner != NULL && g_strcmp0(facts->owner->source, name) == 0;
-	gbe_session_leave(&session);
-	if (!made && !make_seed(frame, seed, name, error))
-		return false;
-	return done || gbe_by_hand_restore(frame->app, &restore, &restored, error);
+	return frame->intent.seed == NULL || frame->seed.restored ||
+	       gbe_by_hand_restore(frame->change.app, &restore, &restored, error);
 }
 
 /* ---- init ---- */
 
-/* A path has a slash; a backup's name has none. */
+/* Without the seed, nothing has changed yet. */
 static bool
-seed_first(GbeClusterSetting *setting, GError **error)
+end_unseeded(gpointer change, GError **error)
 {
-	const char *from = setting->options->from;
-	bool is_path = from != NULL && strchr(from, '/') != NULL;
-	const GbeClusterSeed seed = {.backup = is_path ? NULL : from,
-				     .snapshot = is_path ? from : NULL,
-				     .name = setting->result->name,
-				     .peer_url = setting->result->peer_url,
-				     .timeout = setting->options->timeout};
-	g_autoptr(GError) local = NULL, again = NULL;
+	GbeClusterFrame *frame = change;
 
-	if (from == NULL || gbe_cluster_seed(&setting->frame, &seed, &local))
-		return true;
-	/* Nothing has changed yet. */
-	if (!setting->frame.continued && !g_error_matches(local, GBE_ERROR, GBE_ERROR_PARTIAL) &&
-	    !gbe_cluster_frame_end(&setting->frame, &again))
-		gbe_note("%s", again->message);
-	return gbe_pass(error, &local);
+	if (frame->kept || frame->continued ||
+	    g_error_matches(frame->change.why, GBE_ERROR, GBE_ERROR_PARTIAL))
+		return gbe_cluster_keep(frame, error);
+	return gbe_cluster_end(frame, error);
 }
+
+static const GbeStep init_steps[] = {
+    {"cluster-looked", gbe_cluster_look_at_setup, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"cluster-certified", gbe_cluster_certify, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-intended", gbe_cluster_intend, NULL, GBE_STEP_MAINTENANCE, 0},
+    {"cluster-seeded", gbe_cluster_make_seed, end_unseeded, 0, 0},
+    {"cluster-seed-restored", gbe_cluster_restore_seed, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-configured", gbe_cluster_configure_alone, gbe_cluster_keep, 0, 0},
+    {"cluster-reissued", gbe_cluster_reissue, NULL, 0, 0},
+    {"cluster-started", gbe_cluster_start, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-healthy", gbe_cluster_wait_healthy, NULL, GBE_STEP_UNLOCKED, 0},
+    {"cluster-ended", gbe_cluster_end, NULL, 0, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
 
 bool
 gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupResult *ret_result,
 		 GError **error)
 {
-	g_auto(GbeClusterSetting) setting = {
-	    .frame = {.app = app, .operation = "cluster init"},
-	    .options = options,
+	/* A path has a slash; a backup's name has none. */
+	bool is_path = options->from != NULL && strchr(options->from, '/') != NULL;
+	g_auto(GbeClusterFrame) frame = {
+	    .change = {.app = app, .name = "cluster init", .steps = init_steps},
+	    .seed = {.backup = is_path ? NULL : options->from,
+		     .snapshot = is_path ? options->from : NULL},
+	    .options = *options,
 	    .result = ret_result,
 	};
 
-	if (!gbe_cluster_setting_begin(&setting, error))
-		return false;
-	if (options->dry_run)
-		return true;
-	return seed_first(&setting, error) && ((gbe_cluster_setting_write(&setting, NULL, error) &&
-						gbe_cluster_setting_end(&setting, error)) ||
-					       gbe_cluster_frame_goes_on(&setting.frame, error));
+	return gbe_cluster_run(&frame, error);
 }

@@ -1,34 +1,42 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The verbs cluster init, join, rejoin, leave, reset and recover. Init and join make this device's etcd the first member
- * of a cluster, or one more. Both are for a device whose etcd has no data yet and whose unit takes variables (Debian's,
- * Fedora's). All need root.
+ * The verbs cluster init, join, rejoin, leave, reset and recover. All need root. Each writes an intent first (frame.h):
+ * after a kill or a power cut, the same call resumes. Implemented in setup.c, join.c, leave.c, recover.c.
  *
- * Each writes an intent first (frame.h), which has the id of the cluster. A learner that was added already is found by
- * its address. Where a join fails that no cut has interrupted, the learner is taken out again, and the data that it had
- * got is removed: it was a copy. It stays as a backup where other files lay in the data directory. Implemented in setup.c,
- * join.c, leave.c, recover.c.
+ * - Init and join make this device's etcd the first member of a cluster, or one more. Its etcd has no data yet, and its
+ *   unit takes variables (Debian's, Fedora's). A join that fails takes its learner out again and removes the copied data.
+ *   A join that was interrupted removes nothing.
+ * - Rejoin is for a member that was removed, or whose etcd cannot use its data: it is removed, its data becomes a
+ *   backup, and it joins as a learner with the same name and addresses. Before the data goes, the settings say that etcd
+ *   joins a cluster: without data it would otherwise begin one.
+ * - Leave asks the cluster, and keeps the certificates. Reset asks no other member, and also sets the settings and the
+ *   certificates aside. In both the data becomes a backup, and the service stays stopped.
+ * - Recover is for a quorum that is lost for good. It compares the data of the remaining members by the last entry of
+ *   their logs, and makes the most advanced one a new cluster of one; the others reset and join. Every write that a
+ *   quorum had acknowledged is in that log if enough members were looked at.
  */
 #pragma once
 
-#include "cluster/frame.h"
-#include "core/decide/facts.h"
+#include "app/device/context.h"
 #include "core/record/take-over.h"
 
+/* The options of all these verbs. */
 typedef struct {
 	bool dry_run;
-	bool force;	  /* rejoin: remove the member also where the quorum cannot be judged */
-	bool by_itself;	  /* rejoin: refused where the member works after all, or the version of its
-			   * etcd is not known */
-	bool goes_on;	  /* rejoin: only one that was interrupted, else GBE_ERROR_BUSY */
-	const char *name; /* NULL: [etcd] name, or the machine's */
-	const char *peer_url,
-	    *client_url;  /* NULL: the machine's only address, ports 2380 and 2379 */
-	const char *url;  /* join: a client's address of a member */
+	/* rejoin, leave: as in members.h. reset: although members count on this one. recover: although the data of some
+	 * members was not looked at. */
+	bool force;
+	bool by_itself; /* rejoin: not if the member works, or the version of its etcd is unknown */
+	bool goes_on;	/* rejoin: only one that was interrupted, else GBE_ERROR_BUSY */
+	const char *name; /* NULL: [etcd] name, or the machine's; rejoin, recover: the member's */
+	/* NULL: the machine's only address, ports 2380 and 2379; rejoin, recover: the member's. */
+	const char *peer_url, *client_url;
+	const char *url;  /* join, rejoin: a client's address of a member */
 	const char *from; /* init: a backup's name, or a snapshot's path; NULL: no data */
 	const char
 	    *token; /* join: the file of `cluster token`; NULL: the authority is here already */
-	guint64 timeout; /* seconds for etcd to be healthy, and for a learner to catch up */
+	char *const *data; /* recover: directories with the data of other members; NULL */
+	guint64 timeout;   /* seconds for etcd to be healthy, to take a change, and to catch up */
 } GbeClusterSetup;
 
 typedef struct {
@@ -47,26 +55,8 @@ bool gbe_cluster_init(GbeApp *app, const GbeClusterSetup *options,
 		      GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
 bool gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options,
 		      GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
-/* A member whose etcd cannot go on with its data, or that was removed, gets it anew from the others: it is removed,
- * its data becomes a backup, and it joins as a learner. ->name and the addresses stay; ->force as in members.h.
- * After a kill or a power cut, or where it fails, the next call goes on. Before the data goes, the settings say that etcd
- * joins a cluster: without data it would otherwise begin one. */
 bool gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options,
 			GbeClusterSetupResult *ret_result, GError **error) GBE_CHECKED;
-
-/* ---- leave, reset ---- */
-
-/*
- * The verbs cluster leave and reset: this device is no member any more. `leave` asks the cluster, and keeps the
- * certificates; `reset` forgets, and also sets the settings and the certificates aside. In both the data becomes a
- * backup, and the service stays stopped. Both write an intent first (frame.h): the next call goes on after a power
- * cut.
- */
-
-typedef struct {
-	bool dry_run, force;
-	guint64 timeout; /* leave: seconds until etcd takes a change */
-} GbeClusterLeave;
 
 typedef struct {
 	char *name;	     /* leave: the member's */
@@ -80,26 +70,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterLeft, gbe_cluster_left_clear)
 
 /* A leader first hands the lead to another one. GBE_ERROR_REFUSED: the quorum, or it is the only member;
  * _CANNOT_TELL: the other members do not answer. */
-bool gbe_cluster_leave(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
+bool gbe_cluster_leave(GbeApp *app, const GbeClusterSetup *options, GbeClusterLeft *ret_left,
 		       GError **error) GBE_CHECKED;
 /* GBE_ERROR_REFUSED: other members count on this one, or that is unknown; force continues. */
-bool gbe_cluster_reset(GbeApp *app, const GbeClusterLeave *options, GbeClusterLeft *ret_left,
+bool gbe_cluster_reset(GbeApp *app, const GbeClusterSetup *options, GbeClusterLeft *ret_left,
 		       GError **error) GBE_CHECKED;
-
-/* ---- recover ---- */
-
-/*
- * The verb cluster recover: the quorum is lost for good. Judges the data of the members that are left, by the last
- * entry of their logs, makes the most advanced one a new cluster of one, and says so; the others reset and join. A
- * write that a quorum had acknowledged is in the log of the most advanced one, where enough of them were looked at.
- */
-
-typedef struct {
-	/* Name and addresses NULL: those that this member has. ->url, ->from, ->token are not used. */
-	GbeClusterSetup setup;
-	char *const *data; /* directories with the data of other members; NULL */
-	bool force;	   /* some of them were not looked at */
-} GbeClusterRecover;
 
 /* One member's data. */
 typedef struct {
@@ -122,53 +97,6 @@ void gbe_cluster_recovered_clear(GbeClusterRecovered *recovered);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterRecovered, gbe_cluster_recovered_clear)
 
 /* GBE_ERROR_REFUSED: the cluster has its quorum, some voters' data was not looked at, or this member's settings are not
- * this program's; _BUSY: etcd runs;
- * _VERIFY_FAILED: data is damaged. @ret_recovered has the places on these errors as well. */
-bool gbe_cluster_recover(GbeApp *app, const GbeClusterRecover *options,
+ * this program's; _BUSY: etcd runs; _VERIFY_FAILED: data is damaged. @ret_recovered has the places on these errors as well. */
+bool gbe_cluster_recover(GbeApp *app, const GbeClusterSetup *options,
 			 GbeClusterRecovered *ret_recovered, GError **error) GBE_CHECKED;
-
-/* ---- for these verbs ---- */
-
-typedef struct {
-	GbeClusterFrame frame;
-	const GbeClusterSetup *options;
-	GbeClusterSetupResult *result;
-	char **settings; /* cluster.env, once it was read */
-} GbeClusterSetting;
-
-void gbe_cluster_setting_clear(GbeClusterSetting *setting);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterSetting, gbe_cluster_setting_clear)
-/* Fills in of @setup what it leaves open, from this member's settings: it stays the member that it is. Borrowed from
- * @setting. GBE_ERROR_REFUSED: this program has not made it one. */
-bool gbe_cluster_setting_read(GbeClusterSetting *setting, GbeClusterSetup *setup,
-			      GError **error) GBE_CHECKED;
-/* Fills in the result's name and addresses. GBE_ERROR_USAGE: the machine has none, or several. */
-bool gbe_cluster_setting_choose(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
-/* The certificates' authority: that which is here, the token's, or (init) a new one. */
-bool gbe_cluster_setting_authority(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
-/* All that comes before the first effect; without dry_run, the intent, too. */
-bool gbe_cluster_setting_begin(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
-/* @initial_cluster NULL: this member alone begins a cluster, with an id that no other one has. */
-bool gbe_cluster_setting_write(GbeClusterSetting *setting, const char *initial_cluster,
-			       GError **error) GBE_CHECKED;
-/* The member and the cluster that the data belongs to, from the data, else from @record (rejoin.h, may be NULL), else from
- * the take-over. NULL: not known. Borrowed. */
-void gbe_cluster_ids(const GbeFacts *facts, JsonObject *record, const char **ret_member,
-		     const char **ret_cluster);
-/* Starts the service, and waits until etcd is healthy. */
-bool gbe_cluster_setting_end(GbeClusterSetting *setting, GError **error) GBE_CHECKED;
-
-/* The data of a new cluster of one: a backup or a snapshot, given to a member with a new id, of a cluster with a new
- * id, so that no member of the former cluster takes it for its own. The present data becomes a backup. */
-typedef struct {
-	const char *backup;   /* NULL: ->snapshot */
-	const char *snapshot; /* a file */
-	bool whole_log; /* of ->backup: its member's log counts as a whole; the others are gone */
-	const char *name, *peer_url; /* of the only member */
-	guint64 timeout;	     /* seconds */
-} GbeClusterSeed;
-
-/* Makes a backup of the new data, whose name the intent keeps ("seed"), and restores it. A power cut before the
- * exchange leaves the present data; the next call resumes with what is there. */
-bool gbe_cluster_seed(GbeClusterFrame *frame, const GbeClusterSeed *seed,
-		      GError **error) GBE_CHECKED;

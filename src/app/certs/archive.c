@@ -500,3 +500,18 @@ gbe_certs_archive_find(const GbeCertsArchive *archive, GPtrArray *paths, GError 
 	}
 	return true;
 }
+
+bool
+gbe_certs_archive_return(GbeApp *app, const GbeCertsArchive *archive, GError **error)
+{
+	g_autoptr(GError) local = NULL;
+
+	if (archive != NULL &&
+	    gbe_certs_remove(app, archive->directories, archive->patterns, &local) &&
+	    gbe_certs_archive_put_back(app, archive, &local))
+		return true;
+	return gbe_throw(error, GBE_ERROR_PARTIAL,
+			 "some archived files are missing%s%s; run `greenboot-etcd certs reset "
+			 "--undo` to put them back",
+			 local != NULL ? ": " : "", local != NULL ? local->message : "");
+}

@@ -54,3 +54,7 @@ bool gbe_certs_remove(GbeApp *app, char *const *directories, char *const *patter
  * xattrs; makes missing directories. Durable. */
 bool gbe_certs_archive_put_back(GbeApp *app, const GbeCertsArchive *archive,
 				GError **error) GBE_CHECKED;
+/* The same after the matching files of now were removed. @archive NULL: it was dropped. GBE_ERROR_PARTIAL: files are
+ * missing, and `certs reset --undo` puts them back. */
+bool gbe_certs_archive_return(GbeApp *app, const GbeCertsArchive *archive,
+			      GError **error) GBE_CHECKED;

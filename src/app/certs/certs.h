@@ -37,6 +37,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeCertsReset, gbe_certs_reset_free)
 bool gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset **ret_reset,
 		     GError **error) GBE_CHECKED;
 
+/* The old certificates were put back, because of @why; @unwell: that is etcd's health. GBE_ERROR_FAILED: etcd is healthy
+ * with them (@healthy); else _VERIFY_FAILED, and @still (may be NULL) says what is wrong. Always returns false. */
+bool gbe_certs_throw_put_back(GError **error, const char *why, bool unwell, bool healthy,
+			      const char *still);
+
 /* ---- `certs export` ---- */
 
 /* Writes what a client on another machine needs into one gzipped tar: ca.crt, client.crt, client.key (those that [etcd]

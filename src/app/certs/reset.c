@@ -7,11 +7,8 @@
 #include "app/upkeep/live-etcd.h"
 #include "core/config/lists.h"
 #include "sys/systemd/events.h"
-#include "sys/systemd/units.h"
 
 #define OPERATION "certs reset"
-/* As in app/device/service.c: etcd may replay a long WAL. */
-#define START_TIMEOUT_MS (300 * 1000)
 
 typedef struct {
 	GbeChange change;
@@ -119,26 +116,13 @@ start_service(gpointer change, GError **error)
 {
 	Reset *reset = change;
 	GbeApp *app = reset->change.app;
-	GbeLiveEtcd live = {.app = app, .operation = OPERATION};
-	const char *unit = app->config->etcd.service;
-	g_autoptr(GError) local = NULL;
 
 	if (app->below_root)
 		return true;
-	if (!gbe_unit_reset_failed(unit, &local))
-		g_debug("%s", local->message);
-	if (reset->service.unit != NULL) {
-		if (!gbe_service_start(&reset->service, error))
-			return false;
-	} else if (!gbe_unit_start(unit, START_TIMEOUT_MS, error)) {
-		return gbe_prefix(error, "start %s", unit);
-	}
-	/* A new look reads the TLS files again. */
-	live.look = gbe_health_look_new(app);
-	gbe_health_look_expect_own(live.look);
-	gbe_live_etcd_look(&live, (guint)reset->options->timeout);
-	reset->result->healthy = gbe_live_etcd_check_healthy(&live, error);
-	gbe_live_etcd_clear(&live);
+	if (!gbe_live_etcd_start_service(app, &reset->service, error))
+		return false;
+	reset->result->healthy =
+	    gbe_live_etcd_wait_healthy(app, OPERATION, reset->options->timeout, error);
 	return reset->result->healthy;
 }
 
@@ -216,20 +200,14 @@ static bool
 put_back_former(gpointer change, GError **error)
 {
 	Reset *reset = change;
-	g_autoptr(GError) local = NULL;
 
 	if (reset->result->done)
 		return true;
-	if (reset->before != NULL && remove_files(reset, &local) &&
-	    gbe_certs_archive_put_back(reset->change.app, reset->before, &local)) {
-		reset->result->put_back = true;
-		reset->result->reason = g_strdup(reset->change.why->message);
-		return true;
-	}
-	return gbe_throw(error, GBE_ERROR_PARTIAL,
-			 "some archived files are missing%s%s; run `greenboot-etcd certs reset "
-			 "--undo` to put them back",
-			 local != NULL ? ": " : "", local != NULL ? local->message : "");
+	if (!gbe_certs_archive_return(reset->change.app, reset->before, error))
+		return false;
+	reset->result->put_back = true;
+	reset->result->reason = g_strdup(reset->change.why->message);
+	return true;
 }
 
 static bool
@@ -266,6 +244,20 @@ static const GbeStep steps[] = {
 };
 
 bool
+gbe_certs_throw_put_back(GError **error, const char *why, bool unwell, bool healthy,
+			 const char *still)
+{
+	return gbe_throw(error, healthy ? GBE_ERROR_FAILED : GBE_ERROR_VERIFY_FAILED,
+			 "%s%s%s. The old certificates were put back%s%s",
+			 unwell ? "etcd was unhealthy with the new certificates (" : "", why,
+			 unwell ? ")" : "",
+			 healthy	 ? ", and etcd is healthy"
+			 : still != NULL ? ", but etcd is still unhealthy: "
+					 : "",
+			 !healthy && still != NULL ? still : "");
+}
+
+bool
 gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset **ret_reset,
 		GError **error)
 {
@@ -294,16 +286,10 @@ gbe_certs_reset(GbeApp *app, const GbeCertsResetOptions *options, GbeCertsReset 
 	fields.reason = reason;
 	if (result->done || result->put_back)
 		gbe_event_certs_changed(&fields);
-	if (!ok && result->put_back && reset.with_the_old != NULL)
-		(void)gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				"etcd was unhealthy with the new certificates (%s). The old ones "
-				"were put back, but etcd is still unhealthy: %s",
-				result->reason, reset.with_the_old->message);
-	else if (!ok && result->put_back)
-		(void)gbe_throw(error, GBE_ERROR_FAILED,
-				"etcd was unhealthy with the new certificates (%s). The old ones "
-				"were put back, and etcd is healthy",
-				result->reason);
+	if (!ok && result->put_back)
+		(void)gbe_certs_throw_put_back(
+		    error, result->reason, true, reset.with_the_old == NULL,
+		    reset.with_the_old != NULL ? reset.with_the_old->message : NULL);
 	else if (!ok)
 		(void)gbe_pass(error, &local);
 	if (ok || result->put_back)

@@ -35,6 +35,9 @@ take_step(GbeChange *change, const GbeStep *step, bool *ret_begun, GError **erro
 	*ret_begun = noted != NULL && *noted;
 	if (*ret_begun)
 		return true;
+	if ((step->flags & GBE_STEP_MAINTENANCE) != 0 && change->maintenance == NULL &&
+	    !gbe_maintenance_lock(change->app, change->name, &change->maintenance, error))
+		return false;
 	*ret_begun = lock_for(change, step, error);
 	if (!*ret_begun)
 		return false;

@@ -17,6 +17,8 @@ typedef struct GbeChange GbeChange;
 typedef enum {
 	GBE_STEP_LOOK = 1,     /* a dry run also takes this step, which then changes nothing */
 	GBE_STEP_UNLOCKED = 2, /* without the program's lock, which prerun needs meanwhile */
+	/* From this step on, the change has the lock of maintenance (context.h). */
+	GBE_STEP_MAINTENANCE = 4,
 } GbeStepFlags;
 
 typedef struct {

@@ -14,9 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* etcd may replay a long WAL after a start, and prerun runs before etcd. */
 #define STOP_TIMEOUT_MS (120 * 1000)
-#define START_TIMEOUT_MS (300 * 1000)
 #define DISMISSED 'd'
 #define VERSION_SECONDS 5
 
@@ -40,7 +38,7 @@ guard(const char *unit, int pipe_fd)
 	} while (n < 0 && errno == EINTR);
 	if (n == 1 && word == DISMISSED)
 		_exit(0);
-	if (!gbe_unit_start(unit, START_TIMEOUT_MS, &error)) {
+	if (!gbe_unit_start(unit, GBE_SERVICE_START_MS, &error)) {
 		(void)dprintf(STDERR_FILENO, "greenboot-etcd: start %s again: %s\n", unit,
 			      error->message);
 		_exit(1);
@@ -143,7 +141,7 @@ gbe_service_start(GbeService *service, GError **error)
 
 	if (unit == NULL)
 		return true;
-	started = gbe_unit_start(unit, START_TIMEOUT_MS, error);
+	started = gbe_unit_start(unit, GBE_SERVICE_START_MS, error);
 	dismiss(service);
 	if (!started)
 		return gbe_prefix(error, "start %s again (`systemctl start %s`)", unit, unit);

@@ -12,6 +12,9 @@
 
 #include <sys/types.h>
 
+/* etcd may replay a long WAL after a start, and prerun runs before etcd. */
+#define GBE_SERVICE_START_MS (300 * 1000)
+
 typedef struct {
 	char *unit; /* NULL: nothing was stopped */
 	pid_t guardian;

@@ -10,6 +10,7 @@
 #include "core/space.h"
 #include "etcd/api/client.h"
 #include "etcd/directory/member.h"
+#include "sys/systemd/units.h"
 
 #define POLL_USEC (G_USEC_PER_SEC / 5)
 #define GAUGE_SECONDS 2
@@ -98,6 +99,31 @@ gbe_live_etcd_check_healthy(const GbeLiveEtcd *live, GError **error)
 				 report->reason);
 	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "whether etcd is healthy cannot be told: %s",
 			 report->reason);
+}
+
+bool
+gbe_live_etcd_start_service(const GbeApp *app, GbeService *service, GError **error)
+{
+	const char *unit = app->config->etcd.service;
+	g_autoptr(GError) local = NULL;
+
+	if (!gbe_unit_reset_failed(unit, &local))
+		g_debug("%s", local->message);
+	if (service->unit != NULL)
+		return gbe_service_start(service, error);
+	return gbe_unit_start(unit, GBE_SERVICE_START_MS, error) ||
+	       gbe_prefix(error, "start %s", unit);
+}
+
+bool
+gbe_live_etcd_wait_healthy(GbeApp *app, const char *operation, guint64 seconds, GError **error)
+{
+	g_auto(GbeLiveEtcd) live = {.app = app, .operation = operation};
+
+	live.look = gbe_health_look_new(app);
+	gbe_health_look_expect_own(live.look);
+	gbe_live_etcd_look(&live, (guint)seconds);
+	return gbe_live_etcd_check_healthy(&live, error);
 }
 
 bool
@@ -191,14 +217,8 @@ bool
 gbe_displaced_discard(GbeApp *app, const char *name, const char *restored, guint seconds,
 		      GError **error)
 {
-	g_auto(GbeLiveEtcd) live = {.app = app, .operation = "restore --skip-backup"};
-
 	/* Without the program's lock: the service's prerun needs it. */
-	live.look = gbe_health_look_new(app);
-	gbe_health_look_expect_own(live.look);
-	gbe_live_etcd_look(&live, seconds);
-	if (!gbe_live_etcd_check_healthy(&live, error) || GBE_FAULT("displaced-healthy", error))
-		return false;
-	gbe_live_etcd_clear(&live);
-	return gbe_by_hand_discard(app, name, restored, error);
+	return gbe_live_etcd_wait_healthy(app, "restore --skip-backup", seconds, error) &&
+	       !GBE_FAULT("displaced-healthy", error) &&
+	       gbe_by_hand_discard(app, name, restored, error);
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "app/device/service.h"
 #include "app/health/look.h"
 #include "fs/lock.h"
 
@@ -29,6 +30,12 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeLiveEtcd, gbe_live_etcd_clear)
 void gbe_live_etcd_look(GbeLiveEtcd *live, guint seconds);
 /* By the last look: unhealthy is GBE_ERROR_VERIFY_FAILED, unknown is _CANNOT_TELL. */
 bool gbe_live_etcd_check_healthy(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
+/* Starts [etcd] service after gbe_service_stop(), also if the service was inactive or if systemd has given up. */
+bool gbe_live_etcd_start_service(const GbeApp *app, GbeService *service,
+				 GError **error) GBE_CHECKED;
+/* Both, by a new look, which reads the TLS files again: for an etcd that was started, or has got other certificates. */
+bool gbe_live_etcd_wait_healthy(GbeApp *app, const char *operation, guint64 seconds,
+				GError **error) GBE_CHECKED;
 /* May this program do what only root of etcd may? GBE_ERROR_NO_USER says what to configure. */
 bool gbe_live_etcd_check_root(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
 /* By the last look: is there room for a new database beside the old one? GBE_ERROR_NO_SPACE, _CANNOT_TELL. */

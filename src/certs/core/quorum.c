@@ -2,29 +2,19 @@
 #include "certs/core/quorum.h"
 
 guint
-gbe_quorum_voters(const GbeVoter *members, guint count)
-{
-	guint voters = 0;
-
-	for (guint i = 0; i < count; i++)
-		voters += members[i].learner ? 0 : 1;
-	return voters;
-}
-
-guint
 gbe_quorum_of(guint voters)
 {
 	return voters / 2 + 1;
 }
 
-guint
-gbe_quorum_working(const GbeVoter *members, guint count)
+void
+gbe_quorum_count(const GbeVoter *members, guint count, guint *ret_voters, guint *ret_working)
 {
-	guint working = 0;
-
-	for (guint i = 0; i < count; i++)
-		working += !members[i].learner && members[i].works == GBE_YES ? 1 : 0;
-	return working;
+	*ret_voters = *ret_working = 0;
+	for (guint i = 0; i < count; i++) {
+		*ret_voters += members[i].learner ? 0 : 1;
+		*ret_working += !members[i].learner && members[i].works == GBE_YES ? 1 : 0;
+	}
 }
 
 /* A second one that has not come up would add to what is waited for before anybody knows whether it ever comes. */
@@ -49,14 +39,14 @@ char *
 gbe_quorum_refusal(const GbeVoter *members, guint count, GbeQuorumChange change, guint64 id)
 {
 	const GbeVoter *member = NULL;
-	guint voters = gbe_quorum_voters(members, count);
-	guint working = gbe_quorum_working(members, count);
+	guint voters, working;
 	bool votes, works;
 	bool adds = change == GBE_QUORUM_ADD_VOTER || change == GBE_QUORUM_ADD_LEARNER;
 	char *why = adds ? refuse_to_add(members, count) : NULL;
 
 	if (why != NULL)
 		return why;
+	gbe_quorum_count(members, count, &voters, &working);
 	for (guint i = 0; i < count && member == NULL; i++)
 		if (members[i].id == id)
 			member = &members[i];

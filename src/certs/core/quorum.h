@@ -26,10 +26,9 @@ typedef enum {
 	GBE_QUORUM_ADD_LEARNER, /* the same */
 } GbeQuorumChange;
 
-/* Voters, and how many of them have to work. */
-guint gbe_quorum_voters(const GbeVoter *members, guint count);
+/* How many of the voters have to work. */
 guint gbe_quorum_of(guint voters);
-/* How many work for certain. */
-guint gbe_quorum_working(const GbeVoter *members, guint count);
+/* Counts the voters, and those that work for certain. */
+void gbe_quorum_count(const GbeVoter *members, guint count, guint *ret_voters, guint *ret_working);
 /* Why not, newly allocated; NULL: the change is safe. @id is a member's, except for the two ADDs. */
 char *gbe_quorum_refusal(const GbeVoter *members, guint count, GbeQuorumChange change, guint64 id);

@@ -84,7 +84,7 @@ with_words() {
 	cat >"$GBE_MEM/told"
 	"$@" < <(
 		declare -p AS_SOUTH
-		declare -f north n members member_is member_works ask_at begins_not
+		declare -f north n members member_is member_works ask_at begins_not steps
 		echo "FAULTS=$BUILD_FAULTS/greenboot-etcd"
 		echo "grep -q south.example /etc/hosts || echo 127.0.0.1 south.example >>/etc/hosts"
 		cat "$GBE_MEM/told"
@@ -116,6 +116,12 @@ begins_not() {
 	! systemctl start etcd || wrong "etcd begins anew after $1"
 	greenboot-etcd status | grep "call that again" || wrong "status does not say why"
 	! greenboot-etcd explain | grep "mask --runtime" || wrong "a mask is no way out of it"
+}
+# steps VERB...: STEPS has the steps of `cluster VERB` that an intent covers, as the program lists them.
+steps() {
+	STEPS=$(GREENBOOT_ETCD_FAULT=steps $FAULTS cluster "$@" | sed -n '/^cluster-intended$/,/^cluster-ended$/{/^cluster-ended$/!p}')
+	[[ $STEPS == cluster-intended* ]] || wrong "the program does not list its steps"
+	STEPS=$(sort -u <<<"$STEPS")
 }
 # ask_at [URL]: where greenboot-etcd asks; without: as it finds out.
 ask_at() {
@@ -175,7 +181,8 @@ begins() {
 
 begins_cut() {
 	on_device_run <<-'EOF2'
-		for point in cluster-intended cluster-configured pki-filled cluster-started; do
+		steps init
+		for point in pki-filled $STEPS; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster init "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster || $point == pki-filled ]] || wrong "no intent at $point"
 			[[ $point == pki-filled ]] || gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
@@ -285,7 +292,8 @@ joins_elsewhere() {
 joins_cut() {
 	on_device_run <<-'EOF2'
 		north
-		for point in cluster-intended cluster-entered cluster-configured pki-written pki-exchanged cluster-started; do
+		steps join https://127.0.0.1:12379
+		for point in $STEPS pki-written pki-exchanged; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
 			# As /run is after a power cut.
@@ -378,7 +386,8 @@ leaves_cut() {
 	on_device_run <<-'EOF2'
 		north
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
-		for point in cluster-intended cluster-left restore-intended restore-exchanged cluster-set-aside; do
+		steps leave
+		for point in $STEPS restore-intended restore-exchanged; do
 			comes ctl put "$point" v
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster leave || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
@@ -435,7 +444,8 @@ resets() {
 		forgotten once
 		gives 0 greenboot-etcd undo
 		back once
-		for point in restore-exchanged cluster-set-aside cluster-settings-moved; do
+		steps reset
+		for point in $STEPS restore-exchanged cluster-settings-moved; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster reset || true
 			begins_not "$point"
 			gives 0 greenboot-etcd cluster reset
@@ -717,7 +727,8 @@ recovers() {
 				--initial-advertise-peer-urls=http://127.0.0.1:52380 --initial-cluster=default=http://127.0.0.1:52380 || true
 			gives 2 greenboot-etcd cluster recover --data=/run/alien --force
 			gives 2 greenboot-etcd cluster recover --data=/run/north/data --data=/run/north/data
-			for point in cluster-seeded restore-exchanged cluster-configured; do
+			steps recover
+			for point in $STEPS restore-exchanged; do
 				GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster recover --data=/run/north/data || true
 				gives 0 greenboot-etcd --json cluster recover --data=/run/north/data >/var/out.json
 				comes greenboot-etcd cluster status
@@ -799,7 +810,8 @@ rejoins() {
 			gives 5 greenboot-etcd cluster rejoin https://127.0.0.1:12379
 			systemctl start etcd
 			west
-			for point in none cluster-left cluster-set-aside cluster-entered cluster-started; do
+			steps rejoin https://127.0.0.1:12379
+			for point in none $STEPS; do
 				systemctl stop etcd
 				truncate -s 4096 /var/lib/etcd/default/member/snap/db
 				comes greenboot-etcd --config=/etc/north.conf cluster rejoin https://127.0.0.1:12379 -n

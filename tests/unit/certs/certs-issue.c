@@ -139,8 +139,8 @@ START_TEST(authority)
 {
 	g_autoptr(GbeIssuer) issuer = own_issuer();
 
-	ck_assert(gbe_issuer_certificate(issuer)->ca);
-	ck_assert_int_eq(gbe_issuer_certificate(issuer)->not_after, now + 30 * DAY);
+	ck_assert(issuer->certificate->ca);
+	ck_assert_int_eq(issuer->certificate->not_after, now + 30 * DAY);
 	says("openssl x509 -in ca.crt -noout -text", "CA:TRUE, pathlen:0");
 	says("openssl x509 -in ca.crt -noout -ext basicConstraints,keyUsage", "critical");
 	says("openssl x509 -in ca.crt -noout -ext keyUsage", "Certificate Sign, CRL Sign");
@@ -193,7 +193,7 @@ START_TEST(leaves)
 	    "\"$(cat *.key | grep -v -- - | wc -l)\" || "
 	    "test \"$(for n in *.key; do openssl pkey -in $n -pubout; done | grep -v -- - | "
 	    "sort -u | wc -l)\" -ge 8");
-	ck_assert_int_eq(gbe_issuer_certificate(issuer)->not_before, now - DAY);
+	ck_assert_int_eq(issuer->certificate->not_before, now - DAY);
 }
 END_TEST
 
@@ -236,7 +236,7 @@ START_TEST(for_what_it_was_asked)
 	pem = gbe_pem_next(reader);
 	ck_assert_msg(gbe_pem_is_for(pem, odd_hosts[_i]), "%s: %s", odd_hosts[_i],
 		      pem->names[0] != NULL ? pem->names[0] : "nothing");
-	ck_assert(gbe_pem_is_signed_by(pem, gbe_issuer_certificate(issuer)));
+	ck_assert(gbe_pem_is_signed_by(pem, issuer->certificate));
 }
 END_TEST
 
@@ -309,9 +309,9 @@ START_TEST(intermediate)
 	    /* With the key in it, text before it, and no newline at its end. */
 	    "{ echo hello; cat own.key own.crt; head -c -1 root.crt; } >chain.crt");
 	ck_assert(open_files("chain.crt", "own.key", &issuer, NULL));
-	ck_assert_str_eq(gbe_issuer_certificate(issuer)->subject, "CN=middle");
+	ck_assert_str_eq(issuer->certificate->subject, "CN=middle");
 	issue(issuer, GBE_USE_CLIENT, NULL, "client");
-	save("trusted.crt", gbe_issuer_chain(issuer));
+	save("trusted.crt", issuer->chain);
 	run("test \"$(grep -c BEGIN client.crt)\" = 2");
 	says("openssl verify -x509_strict -CAfile root.crt -untrusted client.crt client.crt", "OK");
 	/* What everybody may read has no key, and can be put before another one's. */

@@ -29,13 +29,14 @@ fill(GbeVoter *members, guint count, guint code)
 static bool
 lives_after(const GbeVoter *members, guint count, GbeQuorumChange change, guint64 id)
 {
-	guint voters = 0, working = 0;
+	guint voters = 0, working = 0, before, ignored;
 
+	gbe_quorum_count(members, count, &before, &ignored);
 	for (guint i = 0; i < count; i++) {
 		bool is_it = members[i].id == id;
 		bool votes = !members[i].learner || (is_it && change == GBE_QUORUM_PROMOTE);
-		bool away = change == GBE_QUORUM_STOP ||
-			    (change == GBE_QUORUM_UPDATE && gbe_quorum_voters(members, count) > 1);
+		bool away =
+		    change == GBE_QUORUM_STOP || (change == GBE_QUORUM_UPDATE && before > 1);
 		bool works = members[i].works == GBE_YES && !(is_it && away);
 
 		if (!votes || (is_it && change == GBE_QUORUM_REMOVE))
