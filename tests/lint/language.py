@@ -124,7 +124,7 @@ def plain_c(text):
 def sentences(text):
     """Each sentence, and each part that a semicolon or a colon separates."""
     text = re.sub(r"\s+", " ", text).strip()
-    return re.split(r"(?<=[.!?])\s+(?=[A-Z0-9(\"'])", text)
+    return re.split(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)\s+", text)
 
 
 def check(path, table, exceptions):
