@@ -69,8 +69,13 @@ def plain_markdown(text):
 
 def blocks_of_man(text):
     """Macros end a paragraph, but for those that only choose a font."""
-    start, parts, code = 0, [], False
+    start, parts, code, tag = 0, [], False, False
     for number, line in enumerate(text.split("\n"), 1):
+        # What follows .TP is a term.
+        if tag:
+            tag = False
+            continue
+        tag = line.startswith(".TP")
         if line.startswith((".EX", ".nf")):
             code = True
         font = re.match(r"\.(B|I|BR|RB|BI|IB|RI|IR|MR)\s+(.*)", line)
