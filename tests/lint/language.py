@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Checks the English of texts against tests/lint/language.words.
+
+language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. Markdown, man pages, the catalog, the page and
+string literals of C are read as a person sees them: without markup, code and tables' rules. language.allow has the
+exceptions, each with a reason.
+"""
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+WORDS_MOST = 25
+
+
+def rules():
+    """(pattern, advice) of each line of language.words: "PATTERN -> ADVICE"."""
+    with open(os.path.join(HERE, "language.words"), encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                pattern, advice = line.rstrip("\n").split(" -> ")
+                yield re.compile(pattern), advice
+
+
+def allowed():
+    """"FILE: TEXT" of each exception."""
+    found = set()
+    with open(os.path.join(HERE, "language.allow"), encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                found.add(line.split(" # ")[0].strip())
+    return found
+
+
+def blocks_of_markdown(text):
+    """(line, text) of each paragraph, list item, heading and cell."""
+    code = False
+    start, parts = 0, []
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.strip()
+        if re.match(r"(```|~~~)", stripped):
+            code = not code
+            stripped = ""
+        elif code or line.startswith("    ") and not parts or stripped.startswith("<"):
+            stripped = ""
+        starts = re.match(r"([-*+]|\d+\.|#+|\||>)\s", stripped) or not stripped
+        if starts and parts:
+            yield start, " ".join(parts)
+            parts = []
+        if not stripped:
+            continue
+        if stripped.startswith("|"):
+            for cell in stripped.strip("|").split(" | "):
+                if not re.fullmatch(r"[-: ]*", cell):
+                    yield number, cell
+            continue
+        if not parts:
+            start = number
+        parts.append(re.sub(r"^([-*+]|\d+\.|#+|>)\s+", "", stripped))
+    if parts:
+        yield start, " ".join(parts)
+
+
+def plain_markdown(text):
+    text = re.sub(r"``[^`]*``|`[^`]*`", "CODE", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"\*\*|__|<[^>]*>", "", text)
+
+
+def blocks_of_man(text):
+    """Macros end a paragraph, but for those that only choose a font."""
+    start, parts, code, tag = 0, [], False, False
+    for number, line in enumerate(text.split("\n"), 1):
+        # What follows .TP is a term.
+        if tag:
+            tag = False
+            continue
+        tag = line.startswith(".TP")
+        if line.startswith((".EX", ".nf")):
+            code = True
+        font = re.match(r"\.(B|I|BR|RB|BI|IB|RI|IR|MR)\s+(.*)", line)
+        ends = line.startswith(".") and not font or not line.strip() or code
+        if ends and parts:
+            yield start, " ".join(parts)
+            parts = []
+        if line.startswith((".EE", ".fi")):
+            code = False
+        if ends or line.startswith("'"):
+            continue
+        if not parts:
+            start = number
+        if font:
+            macro, words = font.group(1), re.findall(r'"[^"]*"|\S+', font.group(2))
+            words = [word.strip('"') for word in words]
+            if len(macro) == 1:
+                parts.append("CODE" if macro == "B" or len(words) < 3 else " ".join(words))
+            else:
+                shown = "".join(words)
+                parts.append(re.sub(r"^\S*?([.,;:)]*)$", r"CODE\1", shown) if " " not in shown else shown)
+        else:
+            parts.append(line)
+    if parts:
+        yield start, " ".join(parts)
+
+
+def plain_man(text):
+    text = re.sub(r"\\f[BI](.*?)\\f[RP]", "CODE", text)
+    text = re.sub(r"\\f.|\\&|\\%", "", text)
+    return text.replace("\\-", "-").replace("\\(aq", "'").replace("\\(bu", "").replace("\\e", "\\")
+
+
+def literals_of_c(text):
+    """(line, text) of each run of adjacent string literals."""
+    text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.S)
+    text = re.sub(r"(?m)^\s*#\s*include.*$", "", text)
+    literal = r'"(?:[^"\\\n]|\\.)*"'
+    for run in re.finditer(r"(?:%s|[A-Z][A-Z0-9_]+)?\s*%s(?:\s*(?:%s|PRI\w+|[A-Z][A-Z0-9_]{3,}))*" % (literal, literal, literal), text):
+        joined = "".join(
+            part[1:-1] if part.startswith('"') else "N" for part in re.findall(r'%s|[A-Z][A-Z0-9_]{3,}' % literal, run.group())
+        )
+        yield text.count("\n", 0, run.start()) + 1, joined
+
+
+def plain_c(text):
+    text = re.sub(r"`[^`]*`", "CODE", text).replace("\\n", " ").replace('\\"', '"')
+    return re.sub(r"%[-#0-9.*]*(?:l|ll|z|h)?[a-zA-Z]", "N", text)
+
+
+def sentences(text):
+    """Each sentence, and each part that a semicolon or a colon separates."""
+    text = re.sub(r"\s+", " ", text).strip()
+    return re.split(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)\s+", text)
+
+
+def check(path, table, exceptions):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if path.endswith((".c", ".h")):
+        blocks, plain = literals_of_c(text), plain_c
+    elif re.search(r"\.[1-8]$", path):
+        blocks, plain = blocks_of_man(text), plain_man
+    else:
+        blocks, plain = blocks_of_markdown(text), plain_markdown
+    for line, block in blocks:
+        shown = plain(block)
+        if path.endswith((".c", ".h")) and len(shown.split()) < 3:
+            continue
+        for sentence in sentences(shown):
+            found = []
+            for pattern, advice in table:
+                match = pattern.search(sentence)
+                if match:
+                    found.append("%r: %s" % (match.group().strip(), advice))
+            words = len(re.findall(r"[A-Za-z0-9][\w'/.@=-]*", sentence))
+            if words > WORDS_MOST:
+                found.append("%d words" % words)
+            if found and not any("%s: %s" % (path, part) in exceptions for part in (sentence, sentence[:60])):
+                for what in found:
+                    print("%s:%d: %s: %s" % (path, line, what, sentence[: 100 if not os.environ.get("WHOLE") else None]))
+
+
+def main():
+    table, exceptions = list(rules()), allowed()
+    for path in sys.argv[1:]:
+        check(path, table, exceptions)
+
+
+if __name__ == "__main__":
+    main()
