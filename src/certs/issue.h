@@ -19,7 +19,7 @@ typedef enum {
 /* An authority that signs. */
 typedef struct {
 	GbePem *certificate, *key;
-	GBytes *chain;	       /* PEM: its certificate and those behind it, and nothing else */
+	GBytes *chain;	       /* PEM: only its certificate and those after it */
 	GBytes *intermediates; /* PEM: the certificates that follow a leaf; may be empty */
 } GbeIssuer;
 

@@ -33,12 +33,11 @@ static GString *the_words;		    /* that lead to the_word: "store pull" */
 static const GbeOptionalVerb *the_optional;
 
 static const GbeOption options_global[] = {
-    {"root", 0, &arg_root, "Work on the system below DIR; nothing outside is touched", "DIR",
-     GBE_A_DIRECTORY},
-    {"config", 0, &arg_config, "Read FILE and no other", "FILE", GBE_A_FILE},
-    {"json", 0, &arg_json, "JSON for programs"},
-    {"quiet", 'q', &arg_quiet, "Say nothing but what was asked for"},
-    {"verbose", 'v', &arg_verbose, "Say what is done"},
+    {"root", 0, &arg_root, "Work on the system below DIR only", "DIR", GBE_A_DIRECTORY},
+    {"config", 0, &arg_config, "Read only FILE as the configuration", "FILE", GBE_A_FILE},
+    {"json", 0, &arg_json, "Print JSON for programs"},
+    {"quiet", 'q', &arg_quiet, "Print only the result"},
+    {"verbose", 'v', &arg_verbose, "Print each step"},
     {"help", 'h', &arg_help, "Show help"},
     {"version", 'V', &arg_version, "Show the version"},
     {"lines", 0, &arg_lines}, /* help: a line for each verb */

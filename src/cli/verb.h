@@ -41,7 +41,7 @@ typedef struct {
 } GbeOption;
 
 /* The option of all verbs that change something. @flag: a gboolean. */
-#define GBE_DRY_RUN(flag) "dry-run", 'n', &(flag), "Change nothing, say what would be done"
+#define GBE_DRY_RUN(flag) "dry-run", 'n', &(flag), "Print the changes, but make none"
 
 /* @shown: in the usage. An argument that begins with "[" may be missing, as well as an @optional one; "..." may be
  * repeated. */

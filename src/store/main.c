@@ -25,18 +25,17 @@ static gboolean arg_dry_run, arg_queue, arg_wait;
 static guint64 arg_seconds; /* of --timeout, or its default */
 
 static const GbeOption options[] = {
-    {"store", 0, &arg_store, "Where the snapshots are; default: directory= or url= of [store]",
-     "DIR", GBE_A_DIRECTORY, "list, push, pull, verify, prune, requests"},
-    {"timeout", 0, &arg_timeout,
-     "How long a bucket may take in all (list: 10min, else 1d); push: etcd, too (10min)",
+    {"store", 0, &arg_store, "Use this store; default: directory= or url= of [store]", "DIR",
+     GBE_A_DIRECTORY, "list, push, pull, verify, prune, requests"},
+    {"timeout", 0, &arg_timeout, "Limit the time for a bucket (list 10min, else 1d), or for etcd",
      "DURATION"},
-    {"identity", 0, &arg_identity, "What decrypts it; default: [store] identity", "FILE",
+    {"identity", 0, &arg_identity, "Decrypt with FILE; default: identity= of [store]", "FILE",
      GBE_A_FILE, "pull, verify"},
-    {"device", 0, &arg_device, "Take a signed snapshot of that device, too; or unknown", "ID", NULL,
-     "pull, verify", G_OPTION_ARG_STRING},
-    {"queue", 0, &arg_queue, "Only put it into the queue, unless nothing has changed",
+    {"device", 0, &arg_device, "Also accept a signed snapshot of this device; or unknown", "ID",
+     NULL, "pull, verify", G_OPTION_ARG_STRING},
+    {"queue", 0, &arg_queue, "Only queue a snapshot, and only if etcd has new data",
      .words = "push"},
-    {"wait", 0, &arg_wait, "Go on until all has been sent, with growing pauses", .words = "send"},
+    {"wait", 0, &arg_wait, "Retry until all is sent, with growing pauses", .words = "send"},
     {GBE_DRY_RUN(arg_dry_run), .words = "prune, requests delete"},
     {NULL},
 };
@@ -432,7 +431,7 @@ list_requests(GbeCli *cli, char **arguments, GError **error)
 
 static const GbeVerb request_words[] = {
     {"list", "List the requests in the store", "store requests list", list_requests},
-    {"run", "Do what the requests ask for", "store requests run", run_requests},
+    {"run", "Do the waiting requests", "store requests run", run_requests},
     {"delete", "Remove a request", "store requests delete backup-1", delete_request, NULL,
      GBE_TAKES({"NAME"})},
     {NULL},
@@ -445,9 +444,9 @@ static const GbeVerb words[] = {
     {"pull", "Make a snapshot file of a snapshot, or of the latest",
      "store pull latest /var/tmp/etcd.db", pull_snapshot, NULL,
      GBE_TAKES({"NAME", GBE_SNAPSHOT_LATEST}, {"FILE", GBE_A_FILE})},
-    {"verify", "Read a snapshot, or the latest, back as a whole", "store verify", verify_snapshot,
+    {"verify", "Read a snapshot, or the latest, back in full", "store verify", verify_snapshot,
      NULL, GBE_TAKES({"[NAME]", GBE_SNAPSHOT_LATEST})},
-    {"send", "Send what waits in the queue, the newest first", "store send --wait", send_queue},
+    {"send", "Send the queue, the newest first", "store send --wait", send_queue},
     {"prune", "Remove the snapshots that hourly= and daily= do not keep", "store prune -n",
      prune_snapshots},
     {"requests", "List, run or delete the requests in the store", "store requests list",

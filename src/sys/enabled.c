@@ -127,7 +127,7 @@ gbe_unit_enabled(int root_fd, const char *unit, char **ret_why)
 	return GBE_NO;
 }
 
-/* Looks in @count of @dirs. *ret_dir: where the first of that name is; untouched where there is none. */
+/* Looks in @count of @dirs. *ret_dir: the directory of the first file of that name; untouched without one. */
 static GbeUnitFile
 find_file(int root_fd, const char *const *dirs, gsize count, const char *unit, const char **ret_dir)
 {

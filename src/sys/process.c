@@ -48,7 +48,7 @@ gbe_process_describe(pid_t pid)
 			       unit != NULL ? unit : "");
 }
 
-/* proc(5): /proc/PID/task/TID/children has the process ids, each with a blank behind it. */
+/* proc(5): /proc/PID/task/TID/children has the process ids, each followed by a blank. */
 static guint64
 children_waited(const char *tasks, const char *thread)
 {

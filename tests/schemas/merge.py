@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""merge.py [--check] TABLES DIR: makes DIR/*.json from TABLES, what the program beside it prints.
+"""merge.py [--check] TABLES DIR: makes DIR/*.json from TABLES, the output of tests/schemas/answers.c.
 
 Keys, their order, types, null, words and what is required come from the tables. The rest (title, description, pattern,
 minimum, the words of a text, forms) is kept from the files, since only a person can say it. --check changes nothing and

@@ -437,7 +437,7 @@ gbe_hook_main(const GbeHook *hook, int argc, char **argv)
 	    {"root", 0, 0, G_OPTION_ARG_FILENAME, &root, "Every path lies below DIR", "DIR"},
 	    {"config", 0, 0, G_OPTION_ARG_FILENAME, &config, "Read this file alone", "FILE"},
 	    {"verbose", 'v', G_OPTION_FLAG_NO_ARG, G_OPTION_ARG_CALLBACK,
-	     (gpointer)(GOptionArgFunc)count_verbose, "Say what is done", NULL},
+	     (gpointer)(GOptionArgFunc)count_verbose, "Print each step", NULL},
 	    {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "Show this", NULL},
 	    {NULL},
 	};

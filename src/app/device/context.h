@@ -92,7 +92,7 @@ typedef enum {
 	GBE_WAIT_UNIT = 10000,
 	/* etcd's start waits, and must not begin without prerun. */
 	GBE_WAIT_PRERUN = 30000,
-	/* A result that took long to find, and that nobody waits for: of a verification, or status.json. */
+	/* A result that took long to find: of a verification, or status.json. No person waits for it. */
 	GBE_WAIT_RESULT = 30000,
 	/* Without its verdict, a run that was green may be taken back: what has the lock may have much to copy. */
 	GBE_WAIT_VERDICT = 60000,

@@ -13,8 +13,8 @@ static gboolean arg_dry_run, arg_no_backup;
 static char *arg_timeout;
 
 const GbeOption gbe_options_alarm[] = {
-    {"no-backup", 0, &arg_no_backup, "Without a copy before", .words = "clear"},
-    {"timeout", 0, &arg_timeout, "How long etcd is waited for in each step (10min)", "DURATION",
+    {"no-backup", 0, &arg_no_backup, "Take no copy first", .words = "clear"},
+    {"timeout", 0, &arg_timeout, "Wait DURATION for etcd in each step (10min)", "DURATION",
      .words = "clear"},
     {GBE_DRY_RUN(arg_dry_run), .words = "clear"},
     {NULL},

@@ -15,27 +15,27 @@ static gboolean arg_last_good, arg_next_boot, arg_cancel, arg_force, arg_skip_ba
 static char *arg_keep_existing;
 
 #define OPTION_STOP "stop", 0, &arg_stop, "Stop etcd's service for it, and start it again"
-#define OPTION_FORCE "force", 0, &arg_force, "Also what is refused as unsafe"
+#define OPTION_FORCE "force", 0, &arg_force, "Do what is refused as unsafe without it"
 
 const GbeOption gbe_options_backup[] = {
     {"description", 'd', &arg_description, "Describe the backup", "TEXT"},
     {OPTION_STOP},
-    {"live", 0, &arg_live, "While etcd runs, where the file system clones; kept when it verifies"},
-    {"pin", 0, &arg_pin, "Keep it until it is unpinned"},
-    {"digest", 0, &arg_digest, "Read all of it: the manifest gets each file's SHA-256"},
+    {"live", 0, &arg_live, "Back up a running etcd; needs a file system that clones"},
+    {"pin", 0, &arg_pin, "Keep the backup until it is unpinned"},
+    {"digest", 0, &arg_digest, "Read every file for its SHA-256 in the manifest"},
     {GBE_DRY_RUN(arg_dry_run)},
     {NULL},
 };
 
 const GbeOption gbe_options_restore[] = {
-    {"last-good", 0, &arg_last_good, "The newest good backup"},
+    {"last-good", 0, &arg_last_good, "Restore the newest good backup"},
     {OPTION_STOP},
-    {"next-boot", 0, &arg_next_boot, "Not now: before etcd's next start in a later boot"},
-    {"cancel", 0, &arg_cancel, "Take --next-boot back"},
+    {"next-boot", 0, &arg_next_boot, "Restore at the next boot, before etcd starts"},
+    {"cancel", 0, &arg_cancel, "Cancel the request of --next-boot"},
     {"keep-existing", 0, &arg_keep_existing,
-     "The present data becomes that directory, and no backup", "DIR", GBE_A_DIRECTORY},
+     "Move the present data to DIR, and make no backup of it", "DIR", GBE_A_DIRECTORY},
     {"skip-backup", 0, &arg_skip_backup,
-     "The present data is removed once etcd is healthy on the restored"},
+     "Remove the present data once etcd is healthy after the restore"},
     {OPTION_FORCE},
     {GBE_DRY_RUN(arg_dry_run)},
     {NULL},

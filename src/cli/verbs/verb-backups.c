@@ -11,14 +11,13 @@ static char *arg_reason;
 const GbeOption gbe_options_change[] = {{GBE_DRY_RUN(arg_dry_run)}, {NULL}};
 
 const GbeOption gbe_options_delete[] = {
-    {"force", 0, &arg_force,
-     "Also the last valid one, pinned ones, and those whose manifest cannot be read"},
+    {"force", 0, &arg_force, "Also delete the last valid backup, pinned and unreadable ones"},
     {GBE_DRY_RUN(arg_dry_run)},
     {NULL},
 };
 
 const GbeOption gbe_options_mark[] = {
-    {"reason", 0, &arg_reason, "Why", "TEXT"},
+    {"reason", 0, &arg_reason, "Record the reason", "TEXT"},
     {GBE_DRY_RUN(arg_dry_run)},
     {NULL},
 };

@@ -5,8 +5,8 @@ static gboolean arg_undo, arg_dry_run;
 static char *arg_timeout;
 
 const GbeOption gbe_options_certs[] = {
-    {"undo", 0, &arg_undo, "Put back what the last one removed", .words = "reset"},
-    {"timeout", 0, &arg_timeout, "How long etcd may take to be healthy (timeout= of [health])",
+    {"undo", 0, &arg_undo, "Put back the files that the last reset removed", .words = "reset"},
+    {"timeout", 0, &arg_timeout, "Wait DURATION for a healthy etcd (timeout= of [health])",
      "DURATION", .words = "reset"},
     {GBE_DRY_RUN(arg_dry_run), .words = "reset"},
     {NULL},

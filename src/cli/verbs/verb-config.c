@@ -10,7 +10,7 @@
 static gboolean arg_check;
 
 const GbeOption gbe_options_config[] = {
-    {"check", 0, &arg_check, "Only say whether it is right; unknown groups and keys are errors"},
+    {"check", 0, &arg_check, "Only check the files; unknown groups and keys are errors"},
     {NULL},
 };
 

@@ -14,11 +14,11 @@ static gboolean arg_data, arg_if_needed, arg_dry_run, arg_no_backup;
 static char *arg_timeout;
 
 const GbeOption gbe_options_defrag[] = {
-    {"data", 0, &arg_data, "The stopped data directory, by etcd's own tool"},
+    {"data", 0, &arg_data, "Defragment the stopped data directory by etcd's own tool"},
     {"if-needed", 0, &arg_if_needed,
-     "Only where [defrag] min-size and max-fragmentation say that it is worth it"},
-    {"no-backup", 0, &arg_no_backup, "Without a copy before"},
-    {"timeout", 0, &arg_timeout, "How long etcd, or its tool, is waited for (10min)", "DURATION"},
+     "Only if min-size and max-fragmentation of [defrag] are reached"},
+    {"no-backup", 0, &arg_no_backup, "Take no copy first"},
+    {"timeout", 0, &arg_timeout, "Wait DURATION for etcd or its tool (10min)", "DURATION"},
     {GBE_DRY_RUN(arg_dry_run)},
     {NULL},
 };

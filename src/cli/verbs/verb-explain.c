@@ -14,13 +14,13 @@ static char *arg_booted, *arg_verdict, *arg_return;
 static gboolean arg_full;
 
 const GbeOption gbe_options_explain[] = {
-    {"booted", 0, &arg_booted, "As if ID, rollback, staged or the INDEXth deployment booted",
+    {"booted", 0, &arg_booted, "Assume that this deployment boots: ID, rollback, staged, INDEX",
      "WHICH", "rollback,staged"},
-    {"verdict", 0, &arg_verdict, "As if the run that has the data were green, red or none",
-     "VERDICT", "green,red,none"},
-    {"return", 0, &arg_return, "As if the return were deliberate or accidental", "HOW",
+    {"verdict", 0, &arg_verdict, "Assume this verdict for the run that owns the data", "VERDICT",
+     "green,red,none"},
+    {"return", 0, &arg_return, "Assume a deliberate or an accidental return", "HOW",
      "deliberate,accidental"},
-    {"full", 0, &arg_full, "Whole names and long lines, on a terminal too"},
+    {"full", 0, &arg_full, "Print whole names and long lines, also on a terminal"},
     {NULL},
 };
 

@@ -11,10 +11,10 @@ static gboolean arg_drop_wal, arg_v3_only, arg_force;
 static char *arg_timeout;
 
 const GbeOption gbe_options_export[] = {
-    {"drop-wal", 0, &arg_drop_wal, "Leave behind what the log has and the database has not"},
-    {"v3-only", 0, &arg_v3_only, "Leave keys of the v2 API behind, which no snapshot holds"},
-    {"timeout", 0, &arg_timeout, "How long etcd may take to apply the log (5min)", "DURATION"},
-    {"force", 0, &arg_force, "Replace FILE where it is there"},
+    {"drop-wal", 0, &arg_drop_wal, "Leave out writes that only the log has"},
+    {"v3-only", 0, &arg_v3_only, "Leave out keys of the v2 API, which no snapshot holds"},
+    {"timeout", 0, &arg_timeout, "Wait DURATION for etcd to apply the log (5min)", "DURATION"},
+    {"force", 0, &arg_force, "Replace an existing FILE"},
     {NULL},
 };
 

@@ -15,8 +15,7 @@
 static char *arg_wait;
 
 const GbeOption gbe_options_health[] = {
-    {"wait", 0, &arg_wait,
-     "Ask until it is healthy or waiting is of no use, for DURATION at most (10s, 5min)",
+    {"wait", 0, &arg_wait, "Ask for DURATION at most until etcd is healthy (10s, 5min)",
      "DURATION"},
     {NULL},
 };

@@ -14,16 +14,15 @@ static gint64 arg_bump = -1;
 static char *arg_timeout;
 
 const GbeOption gbe_options_import[] = {
-    {"no-checksum", 0, &arg_no_checksum, "Also a database that was copied, and has none"},
-    {"etcd-only", 0, &arg_etcd_only,
-     "Although data-dir holds more than this does, which a restore would take away"},
+    {"no-checksum", 0, &arg_no_checksum, "Accept a copied database, which has no checksum"},
+    {"etcd-only", 0, &arg_etcd_only, "Accept that a restore removes other files of data-dir"},
     {"keep-owners", 0, &arg_keep_owners,
-     "A directory's files keep their owners, setuid bits, capabilities and ACLs"},
-    {"bump-revision", 0, &arg_bump, "Skip that many revisions; 0: none, for Kubernetes, too", "N",
+     "Keep owners, setuid bits, capabilities and ACLs of a directory"},
+    {"bump-revision", 0, &arg_bump, "Skip N revisions; 0 skips none, also for Kubernetes", "N",
      .type = G_OPTION_ARG_INT64},
     {"mark-compacted", 0, &arg_mark_compacted,
-     "Mark all before as compacted; goes with --bump-revision"},
-    {"timeout", 0, &arg_timeout, "How long etcd's tool may take (5min)", "DURATION"},
+     "Mark older revisions as compacted; needs --bump-revision"},
+    {"timeout", 0, &arg_timeout, "Wait DURATION for etcd's tool (5min)", "DURATION"},
     {NULL},
 };
 

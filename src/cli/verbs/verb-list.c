@@ -12,12 +12,12 @@ static gboolean arg_exclusive, arg_names, arg_full;
 static char *arg_deployment, *arg_grade;
 
 const GbeOption gbe_options_list[] = {
-    {"exclusive", 0, &arg_exclusive, "Count the bytes that removing each would free"},
-    {"deployment", 0, &arg_deployment, "Only those of deployment ID", "ID"},
-    {"grade", 0, &arg_grade, "Only those graded good, unproven, bad or unreadable", "GRADE",
+    {"exclusive", 0, &arg_exclusive, "Count the bytes that the removal of each would free"},
+    {"deployment", 0, &arg_deployment, "List only backups of deployment ID", "ID"},
+    {"grade", 0, &arg_grade, "List only good, unproven, bad or unreadable backups", "GRADE",
      "good,unproven,bad,unreadable"},
-    {"names", 0, &arg_names, "Names alone, one on each line"},
-    {"full", 0, &arg_full, "Whole names and one line each, on a terminal too"},
+    {"names", 0, &arg_names, "Print only names, one on each line"},
+    {"full", 0, &arg_full, "Print whole names, one line each, also on a terminal"},
     {NULL},
 };
 

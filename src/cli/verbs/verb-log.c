@@ -12,10 +12,10 @@ static char *arg_since, *arg_backup;
 static gboolean arg_full;
 
 const GbeOption gbe_options_log[] = {
-    {"since", 0, &arg_since, "Only what happened since then: 2d, 2026-05-01, \"2026-05-01 12:00\"",
+    {"since", 0, &arg_since, "Print events since TIME: 2d, 2026-05-01, \"2026-05-01 12:00\"",
      "TIME", .type = G_OPTION_ARG_STRING},
-    {"backup", 0, &arg_backup, "Only what is about backup NAME", "NAME", GBE_A_BACKUP},
-    {"full", 0, &arg_full, "Whole names and long lines, on a terminal too"},
+    {"backup", 0, &arg_backup, "Print events of backup NAME", "NAME", GBE_A_BACKUP},
+    {"full", 0, &arg_full, "Print whole names and long lines, also on a terminal"},
     {NULL},
 };
 

@@ -11,10 +11,10 @@ static char *arg_deployment, *arg_timeout;
 static gboolean arg_keep;
 
 const GbeOption gbe_options_rehearse[] = {
-    {"deployment", 0, &arg_deployment, "Rehearse that one: an id, staged (the default) or rollback",
+    {"deployment", 0, &arg_deployment, "Rehearse this deployment: ID, staged (default), rollback",
      "ID", "staged,rollback", .type = G_OPTION_ARG_STRING},
     {"keep", 0, &arg_keep, "Keep the clone"},
-    {"timeout", 0, &arg_timeout, "How long etcd may take to get ready (2min)", "DURATION"},
+    {"timeout", 0, &arg_timeout, "Wait DURATION for a ready etcd (2min)", "DURATION"},
     {NULL},
 };
 

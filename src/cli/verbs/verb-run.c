@@ -17,12 +17,11 @@ static char *arg_parent, *arg_name, *arg_timeout;
 static gboolean arg_no_block;
 
 const GbeOption gbe_options_run[] = {
-    {"parent", 0, &arg_parent,
-     "The unit that etcd lives and dies with; default: the one that this is called in", "UNIT",
+    {"parent", 0, &arg_parent, "Bind etcd to this unit; default: the calling unit", "UNIT",
      GBE_A_UNIT},
-    {"name", 0, &arg_name, "Name of etcd's unit; default: " GBE_MEMBER_UNIT, "NAME"},
+    {"name", 0, &arg_name, "Set the name of etcd's unit; default: " GBE_MEMBER_UNIT, "NAME"},
     {"no-block", 0, &arg_no_block, "Do not wait until etcd is ready"},
-    {"timeout", 0, &arg_timeout, "How long etcd may take to get ready; default: 5min", "DURATION"},
+    {"timeout", 0, &arg_timeout, "Wait DURATION for a ready etcd; default: 5min", "DURATION"},
     {NULL},
 };
 

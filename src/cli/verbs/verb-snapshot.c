@@ -12,7 +12,7 @@ static char *arg_timeout;
 const GbeOption gbe_options_snapshot[] = {
     {"timeout", 0, &arg_timeout, "Give up after DURATION (10min); default: 30s without a byte",
      "DURATION", .words = "save"},
-    {"force", 0, &arg_force, "Replace FILE where it is there", .words = "save"},
+    {"force", 0, &arg_force, "Replace an existing FILE", .words = "save"},
     {NULL},
 };
 

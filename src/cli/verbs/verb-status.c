@@ -13,9 +13,8 @@
 static gboolean arg_check, arg_full;
 
 const GbeOption gbe_options_status[] = {
-    {"check", 0, &arg_check,
-     "Exit with 0 where all is well, 6 where something is wrong, 7 where that cannot be told"},
-    {"full", 0, &arg_full, "Whole names and long lines, on a terminal too"},
+    {"check", 0, &arg_check, "Set the exit status: 0 protected, 6 not protected, 7 unknown"},
+    {"full", 0, &arg_full, "Print whole names and long lines, also on a terminal"},
     {NULL},
 };
 

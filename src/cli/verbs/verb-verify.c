@@ -14,9 +14,9 @@
 static gboolean arg_data, arg_full, arg_quick;
 
 const GbeOption gbe_options_verify[] = {
-    {"data", 0, &arg_data, "The data directory; etcd must be stopped"},
-    {"full", 0, &arg_full, "Every page and row of the database, every recorded digest"},
-    {"quick", 0, &arg_quick, "With --full: without what takes memory for each key"},
+    {"data", 0, &arg_data, "Check the data directory; etcd must be stopped"},
+    {"full", 0, &arg_full, "Read every page and row, and compare recorded digests"},
+    {"quick", 0, &arg_quick, "With --full: skip checks that need memory for each key"},
     {NULL},
 };
 

@@ -66,7 +66,7 @@ bool gbe_client_is_root(GbeClient *client, gint64 deadline,
 /* Asks for a change that needs an id alone, or nothing (@id 0), and waits for its end:
  * GBE_MESSAGE_DEFRAGMENT: nothing. etcd answers no request meanwhile.
  * GBE_MESSAGE_LEASE_REVOKE: a lease.
- * GBE_MESSAGE_MEMBER_REMOVE, _MEMBER_PROMOTE: a member. etcd denies to promote a learner that is too far behind.
+ * GBE_MESSAGE_MEMBER_REMOVE, _MEMBER_PROMOTE: a member. etcd does not promote a learner that lags too far.
  * GBE_MESSAGE_MOVE_LEADER: the member that becomes the leader. Only the leader takes this request. */
 bool gbe_client_change(GbeClient *client, GbeMessage change, guint64 id, gint64 deadline,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
