@@ -28,9 +28,9 @@ soft() {
 	! grep -q TEXTREL <<<"$dynamic" || echo "code that is relocated"
 	! grep -qE '\((RPATH|RUNPATH)\).*\[[^$]' <<<"$dynamic" || echo "libraries of another place"
 	# A hook's dozen lines have no array. They and the optional programs call no function with a checked form.
-	[[ $1 == */greenboot-etcd* || $1 == *.so || $1 == */initramfs ]] || return 0
+	[[ ${1##*/} == @(greenboot-etcd*|*.so|initramfs) ]] || return 0
 	grep -q ' __stack_chk_fail' <<<"$symbols" || echo "no stack protector"
-	[[ $1 =~ greenboot-etcd-(store|certs|cluster)$ ]] ||
+	[[ ${1##*/} == greenboot-etcd-@(store|certs|cluster|member) ]] ||
 		grep -qE ' __[a-z]+_chk(@|$)' <<<"$symbols" || echo "no FORTIFY_SOURCE"
 }
 

@@ -1076,7 +1076,7 @@ rejoins_not() {
 			# Between the look at what is under way and the locks, another call has left something to be finished.
 			damage
 			comes member_works "3 2 3"
-			GREENBOOT_ETCD_FAULT=cluster-set-aside=kill $FAULTS cluster rejoin https://127.0.0.1:12379 || true
+			comes eval 'GREENBOOT_ETCD_FAULT=cluster-set-aside=kill $FAULTS cluster rejoin https://127.0.0.1:12379 || [[ -e $INTENT ]]'
 			[[ -e $INTENT ]] || wrong "it was not cut"
 			exec 9<>/run/greenboot-etcd/maintenance
 			flock 9
@@ -1111,7 +1111,7 @@ rejoins_not() {
 			# There is another cluster at the addresses now, also for a rejoin that is under way.
 			damage
 			comes member_works "3 2 3"
-			GREENBOOT_ETCD_FAULT=cluster-intended=kill $FAULTS cluster rejoin https://127.0.0.1:12379 || true
+			comes eval 'GREENBOOT_ETCD_FAULT=cluster-intended=kill $FAULTS cluster rejoin https://127.0.0.1:12379 || [[ -e $INTENT ]]'
 			[[ -e $INTENT ]] || wrong "it was not cut"
 			pkill -f -- '--data-dir (north|west) '
 			while pgrep -f -- '--data-dir (north|west) '; do sleep 0.1; done
