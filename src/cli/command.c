@@ -220,7 +220,7 @@ print_line(const char *left, const char *right)
 		gbe_print("  %s%*s%s\n", left, (int)(COLUMN - width), "", right);
 }
 
-/* Those that go with @words of the verb; with "" the words that take an option are shown. */
+/* Prints the options that go with @words of the verb. @shows_words: also the words that take an option. */
 static void
 print_options(const GbeOption *options, const char *words, bool shows_words)
 {

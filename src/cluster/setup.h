@@ -11,7 +11,7 @@
  *   joins a cluster: without data it would otherwise begin one.
  * - Leave asks the cluster, and keeps the certificates. Reset asks no other member, and also sets the settings and the
  *   certificates aside. In both the data becomes a backup, and the service stays stopped.
- * - Recover is for a quorum that is lost for good. It compares the data of the remaining members by the last entry of
+ * - Recover is for a quorum that is lost permanently. It compares the data of the remaining members by the last entry of
  *   their logs, and makes the most advanced one a new cluster of one; the others reset and join. Every write that a
  *   quorum had acknowledged is in that log if enough members were looked at.
  */

@@ -71,7 +71,7 @@ def blocks_of_man(text):
     """Macros end a paragraph, but for those that only choose a font."""
     start, parts, code, tag = 0, [], False, False
     for number, line in enumerate(text.split("\n"), 1):
-        # What follows .TP is a term.
+        # A term follows .TP.
         if tag:
             tag = False
             continue

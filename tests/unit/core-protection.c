@@ -142,7 +142,7 @@ START_TEST(each)
 	if (c->says != NULL)
 		ck_assert_msg(strstr(protection->reason, c->says) != NULL, "%s",
 			      protection->reason);
-	/* What a person must do names the problem. */
+	/* The hint names the problem. */
 	if (c->state == GBE_NEEDS_YOU)
 		ck_assert_msg(strstr(protection->hint, c->says) != NULL, "%s", protection->hint);
 	ck_assert_int_eq(gbe_protection_off(notices) != NULL, c->off);

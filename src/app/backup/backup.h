@@ -62,8 +62,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbePartial, gbe_partial_clear)
  *   5  sync of the store's directory                 the backup */
 bool gbe_partial_make(const GbeObserved *observed, const char *name, GbePartial *ret_partial,
 		      GError **error) GBE_CHECKED;
-/* A manifest for data that no deployment owns, so that no rollback takes it on its own. It is made by hand and not
- * proven, and has what was found in the data when every row was read. */
+/* A manifest for data that no deployment owns, so no rollback takes it automatically. The backup counts as made by hand,
+ * and is unproven. The manifest has the findings of a reading of every row. */
 GbeManifest *gbe_partial_manifest(const GbePartial *partial, const GbeObserved *observed,
 				  const GbeDirectory *directory, const char *description);
 /* Records the files in @data_fd, in which member/ lies at @member_path, and writes the manifest, not durable. */

@@ -25,8 +25,8 @@ typedef struct {
 	const char *name; /* of its fault point: what has just been done, "certs-archived" */
 	/* @change: the structure whose first member is the GbeChange. @error is never NULL. */
 	bool (*run)(gpointer change, GError **error);
-	/* Takes back what the step did, in full or in part: it is also called when `run` has failed. It begins with the
-	 * program's lock, which it may release. NULL: nothing to take back. */
+	/* Takes back the step, also when `run` has failed in the middle of it. The program's lock is held at the
+	 * beginning, and may be released. NULL: nothing to take back. */
 	bool (*undo)(gpointer change, GError **error);
 	GbeStepFlags flags;
 	gsize noted; /* offset of a bool in the structure: is it done? 0: not noted */
@@ -53,7 +53,7 @@ struct GbeChange {
 	bool ended;	       /* set by a step: the steps after it are not needed */
 };
 
-/* For root, unless ->by_any_user: else GBE_ERROR_FAILED. Other errors are those of the step that failed. If the way back fails, its error
- * follows, and both are GBE_ERROR_PARTIAL. All locks are released when this returns. */
+/* For root, unless ->by_any_user: otherwise GBE_ERROR_FAILED. Other errors are those of the step that failed. If the way
+ * back fails, its error follows, and both are GBE_ERROR_PARTIAL. All locks are released when this returns. */
 bool gbe_change_run(GbeChange *change, GError **error) GBE_CHECKED;
 void gbe_change_clear(GbeChange *change);
