@@ -473,19 +473,19 @@ typedef struct {
 	GbeVerification *source; /* of @from, with every row */
 	GbePartial partial;
 	char *member_path;
-} Anew;
+} DefragCopy;
 
 static void
-anew_clear(Anew *anew)
+defrag_copy_clear(DefragCopy *copy)
 {
-	g_clear_pointer(&anew->source, gbe_verification_free);
-	gbe_partial_clear(&anew->partial);
-	g_clear_pointer(&anew->member_path, g_free);
+	g_clear_pointer(&copy->source, gbe_verification_free);
+	gbe_partial_clear(&copy->partial);
+	g_clear_pointer(&copy->member_path, g_free);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Anew, anew_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(DefragCopy, defrag_copy_clear)
 
 static bool
-run_tool_on_clone(const Anew *anew, int data_fd, GError **error)
+run_tool_on_clone(const DefragCopy *copy, int data_fd, GError **error)
 {
 	gbe_autofd int tool_fd = -1;
 	gbe_autofd int member_fd = -1;
@@ -493,32 +493,32 @@ run_tool_on_clone(const Anew *anew, int data_fd, GError **error)
 	const char *tool = NULL;
 	struct stat st;
 
-	if (!gbe_etcd_tool_open(anew->session.change.app, TOOL_FOR, &tool, &tool_fd, error) ||
-	    !gbe_layout_open(data_fd, anew->member_path, "member", &member_fd, error) ||
-	    !gbe_layout_open_db(data_fd, anew->member_path, &db_fd, error))
+	if (!gbe_etcd_tool_open(copy->session.change.app, TOOL_FOR, &tool, &tool_fd, error) ||
+	    !gbe_layout_open(data_fd, copy->member_path, "member", &member_fd, error) ||
+	    !gbe_layout_open_db(data_fd, copy->member_path, &db_fd, error))
 		return false;
 	if (fstat(db_fd, &st) < 0)
 		return gbe_throw_errno(error, errno, "cannot look at the clone's database");
-	return run_tool(&st, tool, tool_fd, member_fd, anew->options->timeout, error);
+	return run_tool(&st, tool, tool_fd, member_fd, copy->options->timeout, error);
 }
 
 /* Reads the whole directory and not only the database: the manifest also needs the log's facts. */
 static bool
-prove_clone(const Anew *anew, int data_fd, GbeDirectory *directory, GError **error)
+prove_clone(const DefragCopy *copy, int data_fd, GbeDirectory *directory, GError **error)
 {
 	const GbeDbOptions full = {.level = GBE_VERIFY_FULL};
 	gbe_autofd int wal_fd =
-	    gbe_data_open_wal_of_copy(anew->session.change.app, anew->from->data_dir, data_fd);
+	    gbe_data_open_wal_of_copy(copy->session.change.app, copy->from->data_dir, data_fd);
 	g_auto(GbeFindings) findings = {0};
 	g_autofree char *what = NULL;
 
 	gbe_findings_init(&findings);
-	if (!gbe_directory_read(data_fd, anew->member_path, wal_fd, &full, directory, &findings,
+	if (!gbe_directory_read(data_fd, copy->member_path, wal_fd, &full, directory, &findings,
 				error))
 		return false;
 	if (gbe_findings_worst(&findings) == GBE_FINDING_DAMAGE)
 		what = gbe_finding_to_text(gbe_findings_first(&findings));
-	else if (!directory->has_db || !is_same(&anew->source->directory.db, &directory->db))
+	else if (!directory->has_db || !is_same(&copy->source->directory.db, &directory->db))
 		what = g_strdup("its rows are not those of the backup");
 	return what == NULL || gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 					 "what etcd's tool made of it is not right: %s", what);
@@ -527,15 +527,15 @@ prove_clone(const Anew *anew, int data_fd, GbeDirectory *directory, GError **err
 static bool
 make_backup(gpointer change, GError **error)
 {
-	Anew *anew = change;
+	DefragCopy *copy = change;
 	/* A writable directory and not a snapshot: the tool writes into it. */
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_REFLINK,
 					 .progress = gbe_app_progress,
-					 .progress_data = anew->session.change.app};
-	const GbeObserved *observed = anew->session.observed;
-	const GbeManifest *from = anew->from;
+					 .progress_data = copy->session.change.app};
+	const GbeObserved *observed = copy->session.observed;
+	const GbeManifest *from = copy->from;
 	const GbeStore *at = gbe_store_at(observed->store, from->name);
-	guint64 room = gbe_defrag_room(anew->result->before.in_use) +
+	guint64 room = gbe_defrag_room(copy->result->before.in_use) +
 		       (observed->facts->clones == GBE_YES ? 0 : from->size);
 	g_autofree char *description = g_strdup_printf("%s, defragmented", from->name);
 	g_autoptr(GbeManifest) manifest = NULL;
@@ -545,37 +545,37 @@ make_backup(gpointer change, GError **error)
 	gbe_autofd int data_fd = -1;
 	gint64 began;
 
-	if (!gbe_partial_make(observed, anew->name, &anew->partial, error) ||
-	    !check_room(anew->partial.fd, observed->store->path, room, error))
+	if (!gbe_partial_make(observed, copy->name, &copy->partial, error) ||
+	    !check_room(copy->partial.fd, observed->store->path, room, error))
 		return false;
 	if (!gbe_open_dir_at(at->fd, from->name, &from_fd, error) ||
-	    !gbe_clone_tree_at(from_fd, GBE_STORE_DATA, anew->partial.fd, GBE_STORE_DATA, &options,
+	    !gbe_clone_tree_at(from_fd, GBE_STORE_DATA, copy->partial.fd, GBE_STORE_DATA, &options,
 			       &cloned, error) ||
-	    !gbe_open_dir_at(anew->partial.fd, GBE_STORE_DATA, &data_fd, error))
+	    !gbe_open_dir_at(copy->partial.fd, GBE_STORE_DATA, &data_fd, error))
 		return false;
-	if (!gbe_member_locate(data_fd, anew->session.change.app->config->etcd.member_dir,
-			       &anew->member_path, error))
+	if (!gbe_member_locate(data_fd, copy->session.change.app->config->etcd.member_dir,
+			       &copy->member_path, error))
 		return false;
 	began = g_get_monotonic_time();
-	if (!run_tool_on_clone(anew, data_fd, error))
+	if (!run_tool_on_clone(copy, data_fd, error))
 		return false;
-	anew->result->duration_usec = g_get_monotonic_time() - began;
-	if (!prove_clone(anew, data_fd, &directory, error))
+	copy->result->duration_usec = g_get_monotonic_time() - began;
+	if (!prove_clone(copy, data_fd, &directory, error))
 		return false;
-	manifest = gbe_partial_manifest(&anew->partial, observed, &directory, description);
+	manifest = gbe_partial_manifest(&copy->partial, observed, &directory, description);
 	manifest->voters = from->voters;
 	if (manifest->etcd_version == NULL)
 		manifest->etcd_version = g_strdup(from->etcd_version);
 	if (manifest->data_version == NULL)
 		manifest->data_version = g_strdup(from->data_version);
-	if (!gbe_partial_describe(anew->session.change.app, &anew->partial, data_fd,
-				  anew->member_path, manifest, error) ||
-	    !gbe_partial_publish(&anew->partial, error))
+	if (!gbe_partial_describe(copy->session.change.app, &copy->partial, data_fd,
+				  copy->member_path, manifest, error) ||
+	    !gbe_partial_publish(&copy->partial, error))
 		return false;
-	anew->result->after = sizes_of_db(&directory.db);
-	anew->result->done = true;
-	anew->result->made = g_strdup(anew->name);
-	gbe_session_record(&anew->session, "done", from->name, anew->name);
+	copy->result->after = sizes_of_db(&directory.db);
+	copy->result->done = true;
+	copy->result->made = g_strdup(copy->name);
+	gbe_session_record(&copy->session, "done", from->name, copy->name);
 	return true;
 }
 
@@ -583,10 +583,10 @@ make_backup(gpointer change, GError **error)
 static bool
 drop_entry(gpointer change, GError **error)
 {
-	Anew *anew = change;
+	DefragCopy *copy = change;
 
 	(void)error;
-	gbe_partial_clear(&anew->partial);
+	gbe_partial_clear(&copy->partial);
 	return true;
 }
 
@@ -595,21 +595,21 @@ static bool
 read_backup(gpointer change, GError **error)
 {
 	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
-	Anew *anew = change;
-	const GbeObserved *observed = anew->session.observed;
-	GbeApp *app = anew->session.change.app;
-	const char *name = anew->result->of;
+	DefragCopy *copy = change;
+	const GbeObserved *observed = copy->session.observed;
+	GbeApp *app = copy->session.change.app;
+	const char *name = copy->result->of;
 
-	if (!gbe_session_find(observed, name, &anew->from, error) ||
-	    !gbe_verify_backup(app, observed->store, anew->from, &full, &anew->source, error))
+	if (!gbe_session_find(observed, name, &copy->from, error) ||
+	    !gbe_verify_backup(app, observed->store, copy->from, &full, &copy->source, error))
 		return false;
-	if (!gbe_snapshot_check(anew->source, NULL, error))
+	if (!gbe_snapshot_check(copy->source, NULL, error))
 		return gbe_prefix(error, "backup %s", name);
-	if (!anew->source->directory.has_db)
+	if (!copy->source->directory.has_db)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "backup %s has no database yet", name);
-	anew->result->healthy = true;
-	anew->session.change.ended =
-	    !is_due(app, anew->options, sizes_of_db(&anew->source->directory.db), anew->result);
+	copy->result->healthy = true;
+	copy->session.change.ended =
+	    !is_due(app, copy->options, sizes_of_db(&copy->source->directory.db), copy->result);
 	return true;
 }
 
@@ -627,14 +627,15 @@ gbe_defrag_backup(GbeApp *app, const char *name, const char *new_name, const Gbe
 	g_autofree char *derived = g_strcanon(g_strconcat(name, "-defragmented", NULL),
 					      G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "._+-", '-');
 	g_auto(GbeDefragResult) result = {.of = g_strdup(name)};
-	g_auto(Anew) anew = {.session.how = {.operation = "defrag", .dry_run = options->dry_run},
-			     .name = new_name != NULL ? new_name : derived,
-			     .options = options,
-			     .result = &result,
-			     .partial = {.fd = -1}};
+	g_auto(DefragCopy) copy = {
+	    .session.how = {.operation = "defrag", .dry_run = options->dry_run},
+	    .name = new_name != NULL ? new_name : derived,
+	    .options = options,
+	    .result = &result,
+	    .partial = {.fd = -1}};
 
-	if (!gbe_backup_name_check_manual(anew.name, error) ||
-	    !gbe_session_run(&anew, app, steps, error))
+	if (!gbe_backup_name_check_manual(copy.name, error) ||
+	    !gbe_session_run(&copy, app, steps, error))
 		return false;
 	*ret_result = result;
 	result = (GbeDefragResult){0};
