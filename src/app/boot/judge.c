@@ -52,10 +52,10 @@ typedef struct {
 	GbeHealthLook *look;
 	gint64 began; /* monotonic microseconds, like the next three */
 	gint64 deadline;
-	gint64 latest;	     /* the latest possible deadline */
-	gint64 untold_since; /* 0: the health can be told */
-	gint64 said;	     /* when the journal last said what is waited for */
-	const char *cause;   /* the cause that the journal named */
+	gint64 latest;	      /* the latest possible deadline */
+	gint64 unknown_since; /* 0: the health is known */
+	gint64 said;	      /* when the journal last said what is waited for */
+	const char *cause;    /* the cause that the journal named */
 } Gate;
 
 /* True: waiting is over or useless. Extends the deadline while etcd is working and will recover. */
@@ -73,11 +73,11 @@ is_wait_over(Gate *gate, gint64 now, gint64 pause)
 				     (guint)((more - now) / G_USEC_PER_SEC) + GRACE_SECONDS);
 	}
 	if (report->patience != GBE_PATIENCE_SOME)
-		gate->untold_since = 0;
-	else if (gate->untold_since == 0)
-		gate->untold_since = now;
+		gate->unknown_since = 0;
+	else if (gate->unknown_since == 0)
+		gate->unknown_since = now;
 	return now + pause >= gate->deadline ||
-	       (gate->untold_since != 0 && now - gate->untold_since > SOME_USEC);
+	       (gate->unknown_since != 0 && now - gate->unknown_since > SOME_USEC);
 }
 
 /* Waits until etcd is healthy, until the deadline, or until waiting is useless. Asks once at least. */

@@ -132,7 +132,7 @@ look_at_alarm(gpointer change, GError **error)
 	facts = live->look->facts;
 	if (facts->write.reach != GBE_REACH_ANSWERED)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "which alarms etcd has cannot be told: %s",
+				 "etcd does not say which alarms it has: %s",
 				 live->look->report->reason);
 	if (facts->corrupt)
 		return throw_corrupt(live->app, error);
