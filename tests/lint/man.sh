@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The man pages: mandoc and groff read them without a complaint; each names itself, a day and this version; each
-# program has one; and a page of ours that is named somewhere is there.
+# The man pages: mandoc and groff read them without a complaint, and break no name or path at the end of a line; each
+# page names itself, a day and this version; each program has a page; and each page that is named somewhere exists.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -23,6 +23,19 @@ complaints() {
 }
 with_mandoc() { mandoc -Tlint -W warning "$1" | grep -v 'WARNING: \.so is fragile'; }
 with_groff() { groff -t -man -Tutf8 -ww "$1" >/dev/null; }
+# broken TOOL...: the ends of lines, at 80 columns, where a name was broken. A break inside a name or path adds a hyphen
+# (U+2010 or "-"): the text can then no longer be copied or searched for.
+broken() {
+	local page file
+
+	for page in "${pages[@]}"; do
+		file=man${page##*.}/${page##*/}
+		(cd "$scratch/man" && "$@" "$file" 2>/dev/null) | col -bp |
+			grep -nE $'\u2010|[[:alnum:]]-$' | sed "s|^|$page, rendered: |"
+	done
+}
+# After a macro with two fonts, the rest of the line is glued together.
+glued() { grep -nE '^\.(BR|IR|BI|RB|RI|IB) .* [.,;] +[[:alpha:]]' "$@" | sed 's/$/: text after a full stop/'; }
 heads() {
 	local page name
 
@@ -52,14 +65,17 @@ named() {
 
 if command -v mandoc >/dev/null; then
 	check man-mandoc "$(complaints with_mandoc)"
+	check man-mandoc-names "$(broken mandoc -Tutf8 -O width=80)"
 else
 	skip man-mandoc "mandoc is not installed: make deps"
 fi
 if command -v groff >/dev/null; then
 	check man-groff "$(complaints with_groff)"
+	check man-groff-names "$(broken groff -t -man -Tutf8 -rLL=80n -P-c)"
 else
 	skip man-groff "optional: groff is not installed"
 fi
+check man-glued "$(glued "${pages[@]}")"
 check man-heads "$(heads "${pages[@]}")"
 check man-programs "$(programs)"
 mapfile -t texts < <(files README.md NEWS.md 'docs/*.md')
@@ -69,4 +85,16 @@ check man-named "$(named "${pages[@]}" "${texts[@]}")"
 printf '.TH X 8 "" "greenboot-etcd 0"\n.B greenboot\\-etcd\\-no (8)\n' >"$scratch/x.8"
 named "$scratch/x.8" | grep -q "no greenboot-etcd-no(8)" &&
 	heads "$scratch/x.8" | grep -q . && ok man-can-fail || not_ok man-can-fail "a page that is not there was not found"
+printf '.BR x . A sentence\n' >"$scratch/glued.8"
+glued "$scratch/glued.8" | grep -q . && ok man-glued-can-fail || not_ok man-glued-can-fail "a glued sentence was not found"
+if command -v groff >/dev/null; then
+	pages=(x.8)
+	{
+		echo '.TH X 8 "2026-11-28" "x"'
+		# A paragraph of the name, at every place of the line.
+		for ((i = 1; i < 60; i++)); do printf '%.*s\ngreenboot\\-etcd(8)\n.PP\n' "$i" "$(printf 'x%.0s' {1..60})"; done
+	} >"$scratch/man/man8/x.8"
+	[ -n "$(broken groff -man -Tutf8 -rLL=60n -P-c)" ] && ok man-broken-can-fail ||
+		not_ok man-broken-can-fail "a broken name was not found"
+fi
 finish
