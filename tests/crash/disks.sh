@@ -90,7 +90,7 @@ short_writes() {
 	local op=$1 rc=0
 
 	[[ -e $GBE_MEM/short.so ]] ||
-		"${CC:-cc}" -D_GNU_SOURCE -shared -fPIC -O2 -o "$GBE_MEM/short.so" "$GBE_CRASH/short.c" ||
+		${CC:-cc} -D_GNU_SOURCE -shared -fPIC -O2 -o "$GBE_MEM/short.so" "$GBE_CRASH/short.c" ||
 		{ FAILURES+=("short writes: $GBE_CRASH/short.c does not build") && return; }
 	device_on "$op"
 	TRACER=(env "LD_PRELOAD=$GBE_MEM/short.so")

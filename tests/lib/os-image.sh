@@ -30,7 +30,7 @@ os_layers() {
 	cp -rP "$GBE_TOP/tests/system/image" "$top/image"
 	cp "$GBE_LIB/etcd.sh" "$top/image/usr/libexec/test/"
 	read -ra flags < <(pkg-config --cflags --libs ostree-1)
-	"${CC:-cc}" -o "$top/image/usr/libexec/test/ostree-order" "$GBE_LIB/ostree-order.c" "${flags[@]}"
+	${CC:-cc} -o "$top/image/usr/libexec/test/ostree-order" "$GBE_LIB/ostree-order.c" "${flags[@]}"
 	enable "$top/image" workload.service
 	for layer in shell rust; do
 		greenboot_layer "$layer" "$top/$layer"

@@ -39,9 +39,9 @@ prepared_tool() { prepared "$1" tool_make "$GBE_LIB/${1%.so}.c"; }
 tool_make() {
 	local flags name=${1##*/}
 	if [[ $name == *.so ]]; then
-		"${CC:-cc}" -shared -fPIC -O2 -o "$1/$name" "$GBE_LIB/${name%.so}.c"
+		${CC:-cc} -shared -fPIC -O2 -o "$1/$name" "$GBE_LIB/${name%.so}.c"
 	else
 		read -ra flags < <(pkg-config --cflags --libs ostree-1)
-		"${CC:-cc}" -o "$1/$name" "$GBE_LIB/$name.c" -Wl,--as-needed "${flags[@]}"
+		${CC:-cc} -o "$1/$name" "$GBE_LIB/$name.c" -Wl,--as-needed "${flags[@]}"
 	fi
 }

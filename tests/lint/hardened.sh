@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 	return puts(text);
 }
 C
-"${CC:-cc}" -O0 -U_FORTIFY_SOURCE -fno-stack-protector -fcf-protection=none -no-pie -Wl,-z,norelro,-z,lazy,-z,execstack \
+${CC:-cc} -O0 -U_FORTIFY_SOURCE -fno-stack-protector -fcf-protection=none -no-pie -Wl,-z,norelro,-z,lazy,-z,execstack \
 	-o "$scratch/greenboot-etcd-soft" "$scratch/soft.c" 2>"$scratch/log" || not_ok hardened-can-fail "$(head -n 1 "$scratch/log")"
 soft "$scratch/greenboot-etcd-soft" >"$scratch/found"
 [ "$(wc -l <"$scratch/found")" -ge 6 ] && ok hardened-can-fail ||

@@ -55,7 +55,7 @@ long canary(void)
 	return open(getenv("X"), O_RDONLY) + time(NULL) + g_get_real_time();
 }
 SOURCE
-"${CC:-cc}" -c -o "$scratch/objects/impure.o" "$scratch/impure.c"
+${CC:-cc} -c -o "$scratch/objects/impure.o" "$scratch/impure.c"
 found=$(impure "$scratch/objects" | awk '{ print $3 }' | sort | tr '\n' ' ')
 if [ "$found" = "g_get_real_time getenv open time " ]; then
 	ok purity-can-fail

@@ -23,7 +23,7 @@ without_warnings() {
 # gcc has some that only come to it while it optimizes: objects it is. Where the unit tests were built by it with
 # warnings as errors, as in CI, these are they.
 gcc=(CC=gcc VARIANT=warnings-gcc)
-if [ "${WERROR:-}" = 1 ] && "${CC:-cc}" --version | grep -q 'Free Software Foundation'; then
+if [ "${WERROR:-}" = 1 ] && ${CC:-cc} --version | grep -q 'Free Software Foundation'; then
 	gcc=()
 fi
 without_warnings gcc "${gcc[@]}"

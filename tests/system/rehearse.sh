@@ -76,7 +76,7 @@ rehearse_hostile() {
 # hostile_is VERSION: a program that attacks every process of the system is the etcd of the next image that is made.
 hostile_is() {
 	etcd_is </dev/null
-	"${CC:-cc}" -DVERSION="\"$1\"" -o "${OS_OVER[0]}/usr/bin/etcd" "$GBE_LIB/hostile-etcd.c"
+	${CC:-cc} -DVERSION="\"$1\"" -o "${OS_OVER[0]}/usr/bin/etcd" "$GBE_LIB/hostile-etcd.c"
 }
 # live_etcd: the user and the process.
 live_etcd() { inside sh -c 'ps -o user=,pid= -p "$(systemctl show -P MainPID etcd.service)"'; }
