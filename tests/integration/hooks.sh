@@ -307,9 +307,17 @@ hooks_others_die() {
 # ---- the monitor ----
 
 metric() { sed -n "s/^greenboot_etcd_$1 //p" "$ROOT/var/lib/node/etcd.prom"; }
+needs() {
+	sed -nE 's/^greenboot_etcd_needs_person[{]reason="(.*)"[}] 1$/\1/p' "$ROOT/var/lib/node/etcd.prom" | sort |
+		paste -sd' '
+}
 
-# Each name once described, before its values, and each value a number (Prometheus' text format).
+# Each name is described once, before its values, and each value is a number (Prometheus' text format).
 well_formed() {
+	if command -v promtool >/dev/null; then
+		promtool check metrics <"$ROOT/var/lib/node/etcd.prom" >"$GBE_MEM/promtool" 2>&1 ||
+			fail "promtool: $(<"$GBE_MEM/promtool")"
+	fi
 	awk '/^# HELP / { if (help[$3]++) bad = 1; next }
 		/^# TYPE [a-z_]+ gauge$/ { if (!help[$3] || type[$3]++) bad = 1; next }
 		{ name = $1; sub(/[{].*/, "", name); if (!type[name] || $NF !~ /^[0-9]+$/) bad = 1 }
@@ -328,6 +336,16 @@ hooks_monitor() {
 	assert_eq "healthy" "$(metric healthy)" 1
 	assert_eq "health" "$(metric 'health{health="healthy"}')" 1
 	assert_eq "verdict" "$(metric 'verdict{verdict="green"}')" 1
+	assert_eq "version" "$(metric 'build_info{version="'"$(make -s -C "$GBE_TOP" print-version)"'"}')" 1
+	assert_eq "held" "$(metric 'held{reason="etcd"}')" 0
+	# The same as the first line of status.
+	assert_eq "protected" "$(metric protected)" \
+		"$(jq 'if .status.protection.state == "protected" then 1 else 0 end' "$ROOT/run/greenboot-etcd/status.json")"
+	assert_eq "reasons" "$(needs)" "$(jq -r '.status.protection.needs | sort | join(" ")' \
+		"$ROOT/run/greenboot-etcd/status.json")"
+	assert_eq "no backup" "$(metric 'needs_person{reason="store"}')" 1
+	assert_eq "etcd" "$(metric 'needs_person{reason="etcd"}')" 0
+	assert_eq "next boot" "$(metric next_boot_rewinds)" 0
 	assert_eq "alarm" "$(metric 'alarm{alarm="NOSPACE"}')" 0
 	assert_eq "revision" "$(metric revision)" "$(revision)"
 	assert_eq "backups" "$(metric 'backups{grade="good"}')" 0
@@ -345,6 +363,8 @@ hooks_monitor() {
 	assert_match "stderr" "$ERR" "*etcd is not healthy*"
 	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*etcd is not healthy*"
 	assert_eq "healthy" "$(metric healthy)" 0
+	assert_eq "etcd" "$(metric 'needs_person{reason="etcd"}')" 1
+	assert_eq "protected" "$(metric protected)" 0
 	assert_eq "revision" "$(metric revision)" ""
 	assert_eq "fingerprint" "$(fingerprint)" "$before"
 	# Said once.
@@ -367,13 +387,15 @@ hooks_monitor() {
 	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*etcd is not healthy*"
 	assert_eq "fingerprint" "$(fingerprint)" "$before"
 	config metrics textfile=/var/lib/node/etcd.prom
-	# Where the device cannot be looked at, what etcd answers is shown all the same.
+	# If the device cannot be observed, etcd's part is still written, and the rest is unknown.
 	mv "$ROOT/var/lib/etcd" "$ROOT/var/lib/etcd.real"
 	: >"$ROOT/var/lib/etcd"
 	rm -f "$ROOT/var/lib/node/etcd.prom"
 	assert_exit 1 hook monitor
 	assert_match "stderr" "$ERR" "*/var/lib/etcd*"
 	assert_eq "healthy" "$(metric healthy)" 0
+	assert_eq "protected" "$(metric protected)" ""
+	assert_eq "needs" "$(grep -c needs_person "$ROOT/var/lib/node/etcd.prom")" 0
 	rm "$ROOT/var/lib/etcd"
 	mv "$ROOT/var/lib/etcd.real" "$ROOT/var/lib/etcd"
 	# Off.
@@ -405,6 +427,7 @@ hooks_monitor_after_a_restore() {
 	assert_exit 0 hook monitor
 	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*because of this test*"
 	assert_eq "cannot tell" "$(metric 'health{health="cannot-tell"}')" 1
+	assert_eq "held" "$(metric 'held{reason="etcd"}')" 1
 }
 
 # ---- the shims ----

@@ -322,7 +322,7 @@ judge_run(Judge *judge, GError **error)
 	if (judge->verdict == GBE_VERDICT_GREEN && observed->facts->intent == NULL &&
 	    observed->facts->intent_why == NULL)
 		(void)gbe_retention_run(judge->app, observed, NULL, NULL, NULL);
-	gbe_status_write(judge->app, observed, NULL);
+	gbe_status_write(judge->app, observed, NULL, NULL);
 	return true;
 }
 

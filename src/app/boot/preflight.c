@@ -246,6 +246,6 @@ gbe_preflight_run(GbeApp *app)
 	if (!gbe_status_write_file(app, GBE_PREFLIGHT_FILE, text, &error))
 		gbe_note("%s", error->message);
 	if (gbe_observe(app, &options, &observed, NULL))
-		gbe_status_write(app, observed, NULL);
+		gbe_status_write(app, observed, NULL, NULL);
 	return gbe_preflight_status(notices);
 }

@@ -572,7 +572,7 @@ tidy_up(Prerun *p)
 		gbe_store_reserve(p->app, observed->store, GBE_RESERVE_KEEP);
 		follow_settings(p);
 	}
-	gbe_status_write(p->app, observed, NULL);
+	gbe_status_write(p->app, observed, NULL, NULL);
 }
 
 static Outcome

@@ -602,7 +602,7 @@ gbe_supervise_show(GbeApp *app, gpointer data)
 	if (data != NULL)
 		record_in_ledger(app);
 	if (gbe_app_open_state(app, false, &error) && gbe_observe(app, &options, &observed, &error))
-		gbe_status_write(app, observed, NULL);
+		gbe_status_write(app, observed, NULL, NULL);
 	else
 		gbe_note("%s", error->message);
 	return 0;

@@ -187,7 +187,7 @@ end_session(gpointer change)
 	GbeSession *session = change;
 
 	if (session->observed != NULL && !session->how.dry_run)
-		gbe_status_write(session->change.app, session->observed, NULL);
+		gbe_status_write(session->change.app, session->observed, NULL, NULL);
 	g_clear_pointer(&session->observed, gbe_observed_free);
 }
 

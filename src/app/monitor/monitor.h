@@ -9,10 +9,17 @@
 
 #include "app/device/context.h"
 #include "app/health/look.h"
+#include "app/report/status.h"
 
 #include <json-glib/json-glib.h>
 
 bool gbe_monitor_run(GbeApp *app, GError **error) GBE_CHECKED;
+
+/* The text file for Prometheus' node_exporter ([metrics] textfile). An unknown value has no line. @observed: NULL when
+ * observing failed; etcd's part is then still written. Reads the facts of this boot: call it before the status is
+ * collected. */
+GString *gbe_metrics_new(const GbeHealthLook *look, GbeObserved *observed);
+void gbe_metrics_add_status(GString *metrics, const GbeStatus *status);
 
 typedef struct {
 	char *name;   /* "status.json" */

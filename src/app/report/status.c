@@ -582,7 +582,8 @@ shown_member(const char *key, const char *text)
 }
 
 void
-gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
+gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
+		 GbeStatus **ret_status)
 {
 	g_autoptr(JsonObject) whole = gbe_json_answer();
 	g_autoptr(GbeStatus) status = NULL;
@@ -619,6 +620,8 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 	text = gbe_json_print_object(json_node_get_object(shown));
 	if (!gbe_status_write_file(app, GBE_STATUS_FILE, text, &error))
 		g_debug("status.json: %s", error->message);
+	if (ret_status != NULL)
+		*ret_status = g_steal_pointer(&status);
 }
 
 void
@@ -630,6 +633,6 @@ gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation)
 		gbe_note("%s", error->message);
 		return;
 	}
-	gbe_status_write(app, observed, NULL);
+	gbe_status_write(app, observed, NULL, NULL);
 	gbe_app_unlock(app);
 }

@@ -124,8 +124,10 @@ bool gbe_notices_for_preflight(GbeApp *app, const GbeObserved *observed, const G
 			       GPtrArray *notices, bool *ret_place);
 
 /* Writes status.json and the MOTD: looks again at the present state, and uses @observed up. @look: at etcd just
- * now, or NULL: the result of the run's own check is shown. Never fatal: without /run, nothing is written. */
-void gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
+ * now, or NULL: the result of the run's own check is shown. *ret_status (may be NULL): the status, if it could be
+ * collected. Never fatal: without /run, nothing is written. */
+void gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
+		      GbeStatus **ret_status);
 /* Replaces a file below /run that every user may read, and makes its directory. @text "": removes the file. A power cut
  * may leave any state, but /run does not survive it. */
 bool gbe_status_write_file(GbeApp *app, const char *path, const char *text,

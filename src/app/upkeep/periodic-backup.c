@@ -230,7 +230,7 @@ finish(Periodic *p, GbePeriodicResult result, const char *reason)
 	}
 	/* Writes status.json and the MOTD at once. */
 	if (gbe_observe(p->app, &options, &observed, NULL))
-		gbe_status_write(p->app, observed, p->live.look);
+		gbe_status_write(p->app, observed, p->live.look, NULL);
 	return result == GBE_PERIODIC_FAILED ? 1 : 0;
 }
 

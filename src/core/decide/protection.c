@@ -77,6 +77,7 @@ static const GbeField protection_fields[] = {
     GBE_FIELD(GbeProtection, hint, "hint", TEXT),
     GBE_FIELD(GbeProtection, covered, "covered", TEXT),
     GBE_FIELD(GbeProtection, certain, "certain", FLAG),
+    GBE_FIELD(GbeProtection, needs, "needs", TEXTS),
     {0},
 };
 const GbeFieldItems gbe_protection_items = {protection_fields, sizeof(GbeProtection)};
@@ -123,6 +124,12 @@ gbe_notice_add(GPtrArray *notices, GbeNoticeKind kind, const char *hint, const c
 	notice->hint = g_strdup(hint);
 	notice->line = g_strconcat(notice->text, hint != NULL ? "; " : NULL, hint, NULL);
 	g_ptr_array_add(notices, notice);
+}
+
+const char *
+gbe_notice_kind_check(GbeNoticeKind kind)
+{
+	return kinds[kind].check;
 }
 
 void
@@ -245,6 +252,21 @@ gbe_protection_off(const GPtrArray *notices)
 	return most_urgent(notices, GBE_NOTICE_OFF, GBE_NOTICE_ORDER);
 }
 
+static GPtrArray *
+needs_of(const GPtrArray *notices)
+{
+	GPtrArray *needs = g_ptr_array_new();
+
+	for (guint i = 0; i < notices->len; i++) {
+		const GbeNotice *notice = notices->pdata[i];
+
+		if (notice->kind < GBE_NOTICE_UNTOLD &&
+		    !g_ptr_array_find_with_equal_func(needs, notice->check, g_str_equal, NULL))
+			g_ptr_array_add(needs, g_strdup(notice->check));
+	}
+	return needs;
+}
+
 GbeProtection *
 gbe_protection_judge(const GPtrArray *notices, bool member)
 {
@@ -253,6 +275,7 @@ gbe_protection_judge(const GPtrArray *notices, bool member)
 
 	to->state = first != NULL ? kinds[first->kind].state : GBE_PROTECTED;
 	to->certain = first == NULL || first->kind < GBE_NOTICE_UNTOLD;
+	to->needs = needs_of(notices);
 	if (first == NULL)
 		return to;
 	to->reason = g_strdup(first->text);

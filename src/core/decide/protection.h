@@ -95,6 +95,8 @@ GPtrArray *gbe_notices_new(void); /* of GbeNotice */
 /* @hint may be NULL. */
 void gbe_notice_add(GPtrArray *notices, GbeNoticeKind kind, const char *hint, const char *format,
 		    ...) G_GNUC_PRINTF(4, 5);
+/* The check of every notice of that kind: static; NULL: GBE_NOTICE_PREFLIGHT has many. */
+const char *gbe_notice_kind_check(GbeNoticeKind kind);
 /* A check of preflight that nothing else shows. @check is static. */
 void gbe_notice_check(GPtrArray *notices, const char *check, GbeLevel level, const char *format,
 		      ...) G_GNUC_PRINTF(4, 5);
@@ -127,6 +129,7 @@ typedef struct {
 	char *reason, *hint; /* why, and what to do; NULL while protected */
 	char *covered;	     /* not protected: the parts that are still protected; NULL */
 	bool certain;	     /* false: a fact is unknown, and no known fact is wrong */
+	GPtrArray *needs;    /* of char *: the checks that a person must see to, each once */
 } GbeProtection;
 
 extern const GbeFieldItems gbe_protection_items;
