@@ -147,37 +147,38 @@ gbe_cli_read_list(GbeCli *cli, GPtrArray **ret_list, GError **error)
 	return true;
 }
 
+/* @list may be NULL. */
 static char **
 names_of(const GPtrArray *list)
 {
-	char **names = g_new0(char *, list->len + 1);
+	guint count = list != NULL ? list->len : 0;
+	char **names = g_new0(char *, count + 1);
 
-	for (guint i = 0; i < list->len; i++)
+	for (guint i = 0; i < count; i++)
 		names[i] = g_strdup(((const GbeListEntry *)list->pdata[i])->backup.name);
 	return names;
 }
 
 void
-gbe_cli_fit(const GbeCli *cli, const GPtrArray *list)
+gbe_cli_fit(GbeCli *cli, const GbeObserved *observed)
 {
-	g_auto(GStrv) names = names_of(list);
-
-	if (!cli->json)
-		gbe_print_fit((const char *const *)names);
-}
-
-void
-gbe_cli_fit_observed(GbeCli *cli, const GbeObserved *observed)
-{
-	g_autoptr(GPtrArray) list = NULL;
+	g_autoptr(JsonObject) whole = NULL;
+	g_autoptr(GPtrArray) list = NULL, deployments = NULL;
+	g_auto(GStrv) names = NULL;
+	JsonArray *array;
 
 	if (cli->json || isatty(STDOUT_FILENO) != 1)
 		return;
-	if (observed != NULL)
+	if (observed != NULL) {
 		list = gbe_list_collect(observed, false);
-	else if (!gbe_cli_read_list(cli, &list, NULL))
-		list = g_ptr_array_new();
-	gbe_cli_fit(cli, list);
+		deployments = gbe_deployments_names(observed->deployments);
+	} else if (read_file(cli, &whole, NULL)) {
+		array = gbe_json_array(whole, "list");
+		list = array != NULL ? gbe_list_read(array) : NULL;
+		deployments = gbe_status_read_names(gbe_json_object(whole, "status"));
+	}
+	names = names_of(list);
+	gbe_print_fit((const char *const *)names, deployments);
 }
 
 static bool

@@ -20,10 +20,9 @@ bool gbe_cli_open_state(GbeCli *cli, GError **error) GBE_CHECKED;
  * the candidates of an ambiguous one. A name that matches nothing stays, as well as everything where only root may observe: the
  * verb then says what is wrong. */
 bool gbe_cli_resolve_names(GbeCli *cli, char **names, GError **error) GBE_CHECKED;
-/* The output that follows fits a terminal (gbe_print_fit()), with the names of @list, of gbe_list_collect(). */
-void gbe_cli_fit(const GbeCli *cli, const GPtrArray *list);
-/* The same with the backups of @observed; NULL: those of status.json. */
-void gbe_cli_fit_observed(GbeCli *cli, const GbeObserved *observed);
+/* The output that follows fits a terminal (gbe_print_fit()), with the backups and deployments of @observed; NULL: those
+ * of status.json. */
+void gbe_cli_fit(GbeCli *cli, const GbeObserved *observed);
 /* The backup @name, borrowed. GBE_ERROR_USAGE, _NOT_FOUND or _CORRUPT says why there is none. */
 bool gbe_cli_find_backup(const GbeObserved *observed, const char *name,
 			 const GbeManifest **ret_manifest, GError **error) GBE_CHECKED;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "core/backup-name.h"
+#include "core/deployment-name.h"
 #include "core/json/parse.h"
 #include "core/shown.h"
 
@@ -25,6 +26,7 @@
 static bool json_printed;
 static glong width; /* of the terminal; 0: lines are not folded */
 static GHashTable *short_names;
+static GPtrArray *deployments; /* of GbeDeploymentName; NULL: their ids are cut */
 
 bool
 gbe_print_has_json(void)
@@ -77,7 +79,7 @@ gbe_print_array(JsonArray *array)
 }
 
 void
-gbe_print_fit(const char *const *names)
+gbe_print_fit(const char *const *backups, GPtrArray *names)
 {
 	struct winsize size = {0};
 
@@ -86,9 +88,14 @@ gbe_print_fit(const char *const *names)
 	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
 	width = MAX(size.ws_col, TERMINAL_WIDTH);
 	short_names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	for (guint i = 0; names[i] != NULL; i++)
-		g_hash_table_replace(short_names, g_strdup(names[i]),
-				     gbe_backup_name_short(names[i], names));
+	deployments = names != NULL ? g_ptr_array_ref(names) : NULL;
+	for (guint i = 0; backups[i] != NULL; i++) {
+		bool given = gbe_backup_name_parse(backups[i], NULL, NULL, NULL) == GBE_NAME_MANUAL;
+
+		g_hash_table_replace(short_names, g_strdup(backups[i]),
+				     given ? gbe_backup_name_short(backups[i], backups)
+					   : g_strdup_printf("@%u", i + 1));
+	}
 }
 
 void
@@ -124,10 +131,11 @@ cut_name(GString *text, const char *name, const char *shown)
 	}
 }
 
-/* Cuts names of backups, then what is left of checksums and run ids. */
+/* Replaces names of backups, then ids of deployments, and cuts the checksums and run ids that are left. */
 static char *
 shorten(const char *text)
 {
+	g_autofree char *named = NULL;
 	g_autoptr(GString) full = g_string_new(text);
 	GString *shorter = g_string_new(NULL);
 	GHashTableIter iter;
@@ -137,7 +145,8 @@ shorten(const char *text)
 	while (g_hash_table_iter_next(&iter, &name, &shown))
 		if (!g_str_equal(name, shown))
 			cut_name(full, name, shown);
-	for (const char *at = full->str; *at != '\0';) {
+	named = gbe_deployment_names_in(deployments, full->str);
+	for (const char *at = named; *at != '\0';) {
 		gsize digits = strspn(at, "0123456789abcdef");
 
 		g_string_append_len(shorter, at,

@@ -27,10 +27,11 @@ void gbe_print(const char *format, ...) G_GNUC_PRINTF(1, 2);
 /* "       Label: text". An empty label continues the field before. */
 void gbe_print_field(const char *label, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* From now on text fits a terminal: lines are folded at its width, 80 columns at least; @names (of backups, newest
- * first), checksums and run ids are cut to what tells them apart; a table leaves empty columns out. Where stdout is no
- * terminal, nothing changes. */
-void gbe_print_fit(const char *const *names);
+/* From now on text fits a terminal: lines are folded at its width, 80 columns at least, and a table leaves empty columns
+ * out. @backups (newest first) are shown as in `list`: an automatic name as @N, one that a person gave cut to what is
+ * unique. @deployments (of GbeDeploymentName, or NULL) are shown by name; other checksums and run ids are cut. If stdout
+ * is not a terminal, nothing changes. */
+void gbe_print_fit(const char *const *backups, GPtrArray *deployments);
 
 typedef enum { GBE_PLAIN, GBE_BOLD, GBE_GREEN, GBE_YELLOW, GBE_RED } GbeColour;
 

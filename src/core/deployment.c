@@ -115,5 +115,6 @@ gbe_listed_free(GbeListed *listed)
 		return;
 	gbe_deployment_clear(&listed->ref);
 	g_free(listed->unlocked);
+	g_free(listed->version);
 	g_free(listed);
 }

@@ -53,6 +53,7 @@ typedef struct {
 	char *unlocked;
 	GbeTri has_program; /* its tree carries libexec/greenboot-etcd/prerun */
 	gint64 timestamp;   /* of the commit; a label, and the only hint of age */
+	char *version;	    /* as people know it; a label. NULL: unknown */
 } GbeListed;
 
 void gbe_listed_free(GbeListed *listed);

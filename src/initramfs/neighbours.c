@@ -44,10 +44,10 @@ gbe_ostree_booted(const GbeOstree *ostree, GbeDeployDir *ret_dir)
 	return false;
 }
 
-gint64
-gbe_ostree_commit_time(const GbeOstree *ostree, const char *checksum)
+void
+gbe_ostree_commit_labels(const GbeOstree *ostree, const char *checksum, gint64 *ret_time,
+			 char **ret_version)
 {
-	return 0;
 }
 
 /* A process id must do: no unit gives more. */

@@ -3,11 +3,12 @@
  * is a deployment and where ostree itself stages one. */
 #include "sys-root.h"
 
+#include "core/deployment-name.h"
 #include "sys/deployment/deployments.h"
 
 #define STATEROOT "fedora_iot.x-y"
 
-/* $1: the sysroot. A has the program, B and C do not. */
+/* $1: the sysroot. A has the program, B and C do not. The commit A names its version, and the os-release of B. */
 static const char make_sysroot[] =
     "root=$1\n"
     "commit() {\n"
@@ -19,12 +20,14 @@ static const char make_sysroot[] =
     "	echo k >$tree/usr/lib/modules/6.1.0/vmlinuz\n"
     "	echo i >$tree/usr/lib/modules/6.1.0/initramfs.img\n"
     "	echo ID=$1 >$tree/usr/lib/os-release\n"
+    "	[ $1 != B ] || echo VERSION_ID=43.2 >>$tree/usr/lib/os-release\n"
+    "	[ $1 != A ] || set -- $1 $2 --add-metadata-string=version=42.1\n"
     "	if [ $1 = A ]; then\n"
     "		mkdir $tree/usr/libexec/greenboot-etcd\n"
     "		touch $tree/usr/libexec/greenboot-etcd/prerun\n"
     "	fi\n"
     "	ostree --repo=$root/ostree/repo commit --branch=os/$1 --tree=dir=$tree --fsync=false \\\n"
-    "		-s $1 --timestamp=$2\n"
+    "		-s $1 --timestamp=$2 ${3-}\n"
     "	rm -rf $tree\n"
     "}\n"
     "ostree admin init-fs --modern $root\n"
@@ -243,6 +246,35 @@ START_TEST(pinned_and_presence)
 	    (char *)STATEROOT "-"
 			      "0000000000000000000000000000000000000000000000000000000000000000.0";
 	ck_assert_str_eq(gbe_deployments_presence(d, &ref), "gone");
+}
+END_TEST
+
+START_TEST(versions_and_places)
+{
+	static const char *const expected[] = {NULL, "43.2 (rollback)", "42.1 (pinned)"};
+	g_autoptr(GbeDeployments) d = NULL;
+	g_autoptr(GPtrArray) names = NULL;
+	g_autofree char *c = NULL;
+
+	if (!have_ostree("versions-and-places"))
+		return;
+	shell(make_sysroot);
+	deploy("A", "");
+	deploy("B", "--retain");
+	deploy("C", "--retain");
+	boot("C", 0);
+	shell("ostree admin --sysroot=$1 pin 2");
+	d = load();
+	names = gbe_deployments_names(d);
+	c = checksum_of("C");
+	ck_assert_uint_eq(names->len, 3);
+	for (guint i = 0; i < names->len; i++) {
+		const GbeDeploymentName *of = names->pdata[i];
+		g_autofree char *name = gbe_deployment_name_placed(names, of->id);
+		g_autofree char *digits = g_strdup_printf("%.12s (booted)", c);
+
+		ck_assert_str_eq(name, i == 0 ? digits : expected[i]);
+	}
 }
 END_TEST
 
@@ -488,6 +520,7 @@ main(void)
 	tcase_add_test(files, no_sysroot_at_all);
 	tcase_add_test(files, list_and_booted);
 	tcase_add_test(files, pinned_and_presence);
+	tcase_add_test(files, versions_and_places);
 	tcase_add_test(files, reused_serial_has_another_handle);
 	tcase_add_test(files, booted_and_not_listed);
 	tcase_add_test(files, sysroot_below_a_deployment);

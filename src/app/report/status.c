@@ -238,9 +238,18 @@ static const GbeField next_fields[] = {
     {0},
 };
 
+static const GbeField deployment_fields[] = {
+    GBE_FIELD_SET(GbeDeploymentName, id, "id", TEXT),
+    GBE_FIELD(GbeDeploymentName, version, "version", TEXT),
+    GBE_FIELD(GbeDeploymentName, place, "place", TEXT),
+    {0},
+};
+static const GbeFieldItems deployment_items = {deployment_fields, sizeof(GbeDeploymentName)};
+
 const GbeField gbe_status_fields[] = {
     GBE_FIELD(GbeStatus, ostree, "ostree", TRI),
     GBE_FIELD(GbeStatus, booted, "booted", TEXT),
+    GBE_FIELD_BY(GbeStatus, deployments, "deployments", LIST, &deployment_items, 0),
     GBE_FIELD(GbeStatus, unlocked, "unlocked", TEXT),
     GBE_FIELD(GbeStatus, other_stateroot, "other_stateroot", TEXT),
     GBE_FIELD(GbeStatus, run, "run", TEXT),
@@ -416,6 +425,22 @@ gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object)
 	return status;
 }
 
+GPtrArray *
+gbe_status_read_names(JsonObject *object)
+{
+	static const GbeField names[] = {
+	    GBE_FIELD_BY(GbeStatus, deployments, "deployments", LIST, &deployment_items, 0),
+	    {0},
+	};
+	GbeStatus status = {0};
+
+	gbe_fields_read_known(names, object, &status);
+	if (status.deployments != NULL)
+		g_ptr_array_set_free_func(status.deployments,
+					  (GDestroyNotify)gbe_deployment_name_free);
+	return status.deployments;
+}
+
 /* Also sets `next{}`: without a prerun that runs, `next{}` claims nothing. */
 static void
 judge_protection(GbeStatus *status, GbeObserved *observed, GPtrArray *notices)
@@ -483,6 +508,8 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	notices = gbe_notices_collect(app, observed, look);
 	status->ostree = facts->ostree;
 	status->booted = g_strdup(facts->booted.id);
+	status->deployments = gbe_deployments_names(observed->deployments);
+	g_ptr_array_set_free_func(status->deployments, NULL); /* the table frees them */
 	status->unlocked = g_strdup(gbe_deployments_unlocked(observed->deployments));
 	status->other_stateroot = gbe_deployments_neighbour(observed->deployments);
 	status->run = g_strdup(facts->run);

@@ -11,6 +11,7 @@
 #include "app/report/records.h"
 #include "core/decide/plan.h"
 #include "core/decide/protection.h"
+#include "core/deployment-name.h"
 #include "core/record/fields.h"
 
 /* The reason in `etcd{}` when etcd was not asked. */
@@ -56,6 +57,8 @@ typedef struct {
 typedef struct {
 	GbeTri ostree, trial, judged;
 	char *booted, *unlocked, *other_stateroot, *run;
+	/* Of GbeDeploymentName: their versions and places, for gbe_deployment_name(). Without root rights, too. */
+	GPtrArray *deployments;
 	GbeStatusOwner owner;
 	char *verdict, *health; /* of this run, if it has the data */
 	GbeStatusEtcd etcd;
@@ -83,6 +86,8 @@ GbeStatus *gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealt
 /* The status in @object, of a file, with what every user can check: etcd{}, whether prerun runs, and ages as of now.
  * NULL: @object is no status. */
 GbeStatus *gbe_status_read(GbeApp *app, const GbeHealthLook *look, JsonObject *object);
+/* `deployments` of the status in @object, which may be NULL: of GbeDeploymentName, newly allocated. */
+GPtrArray *gbe_status_read_names(JsonObject *object);
 /* `etcd{}`. @look may be NULL. */
 void gbe_status_etcd(const GbeHealthLook *look, GbeStatusEtcd *ret_etcd);
 

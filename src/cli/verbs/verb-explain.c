@@ -117,7 +117,7 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 	if (!gbe_explain(cli->app, observed, &options, &explained, error))
 		return false;
 	if (!arg_full)
-		gbe_cli_fit_observed(cli, observed);
+		gbe_cli_fit(cli, observed);
 	if (cli->json)
 		gbe_print_answer(gbe_explain_fields, explained);
 	else

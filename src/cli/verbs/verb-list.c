@@ -137,7 +137,7 @@ gbe_verb_list(GbeCli *cli, char **arguments, GError **error)
 			gbe_print("%s\n", ((const GbeListEntry *)list->pdata[i])->backup.name);
 	} else if (list->len > 0) {
 		if (fits)
-			gbe_cli_fit(cli, all);
+			gbe_cli_fit(cli, observed);
 		print_text(list, fits);
 	} else if (!cli->quiet) {
 		gbe_print("no backups%s\n", all->len > 0 ? " of that kind" : "");

@@ -94,7 +94,7 @@ gbe_verb_log(GbeCli *cli, char **arguments, GError **error)
 	    !gbe_log_read(cli->app, since, backup[0], &log, error))
 		return false;
 	if (!arg_full)
-		gbe_cli_fit_observed(cli, NULL);
+		gbe_cli_fit(cli, NULL);
 	if (cli->json)
 		gbe_print_answers(gbe_log_items.fields, log);
 	else if (print_text(cli, log) == 0 && !cli->quiet)

@@ -316,7 +316,7 @@ gbe_verb_status(GbeCli *cli, char **arguments, GError **error)
 	else if (!gbe_cli_read_status(cli, look, &status, error))
 		return false;
 	if (!arg_full)
-		gbe_cli_fit_observed(cli, observed);
+		gbe_cli_fit(cli, observed);
 	if (cli->json)
 		gbe_print_answer(gbe_status_fields, status);
 	else

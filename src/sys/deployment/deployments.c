@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "core/deployment-name.h"
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/deployment/ostree.h"
@@ -17,6 +18,7 @@
 #define BOOT_ID_LEN 36
 #define SOFT_REBOOTS "/run/greenboot-etcd/soft-reboots"
 #define MAX_SMALL_FILE 4096
+#define MAX_OS_RELEASE 65536
 static const char *const sysroots[] = {"/sysroot", "/"};
 
 /* ---- this run ---- */
@@ -140,6 +142,20 @@ look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeT
 	return true;
 }
 
+/* The version of a deployment whose commit has none, from its os-release. NULL: unknown. */
+static char *
+version_in_tree(const Loader *loader, const GbeDeployDir *dir)
+{
+	g_autofree char *below = gbe_deploy_dir_path(dir);
+	g_autofree char *path = g_build_filename(below, "usr/lib/os-release", NULL);
+	g_autofree char *text = NULL;
+	gsize size = 0;
+
+	return gbe_read_in_root(loader->sysroot_fd, path, MAX_OS_RELEASE, &text, &size, NULL)
+		   ? gbe_os_release_version(text)
+		   : NULL;
+}
+
 static GbeListed *
 listed_new(const Loader *loader, const GbeDeployDir *dir)
 {
@@ -147,6 +163,10 @@ listed_new(const Loader *loader, const GbeDeployDir *dir)
 
 	listed->ref.id = gbe_deployment_id_format(dir->stateroot, dir->checksum, dir->serial);
 	(void)look_into(loader, dir, &listed->ref.handle, &listed->has_program);
+	gbe_ostree_commit_labels(loader->ostree, dir->checksum, &listed->timestamp,
+				 &listed->version);
+	if (listed->version == NULL)
+		listed->version = version_in_tree(loader, dir);
 	return listed;
 }
 
@@ -169,7 +189,6 @@ add_staged(GbeDeployments *deployments, const Loader *loader)
 			return;
 		first = listed_new(loader, &dir);
 		first->staged = true;
-		first->timestamp = gbe_ostree_commit_time(loader->ostree, dir.checksum);
 		g_ptr_array_insert(listed, 0, first);
 	}
 	if (first != NULL && first->staged)
@@ -225,8 +244,6 @@ take_list(GbeDeployments *deployments, const Loader *loader)
 		listed->staged = deployment->staged;
 		listed->pinned = deployment->pinned;
 		listed->unlocked = g_strdup(deployment->unlocked);
-		listed->timestamp =
-		    gbe_ostree_commit_time(loader->ostree, deployment->dir.checksum);
 		g_ptr_array_add(deployments->listed, listed);
 	}
 	add_staged(deployments, loader);
@@ -430,4 +447,21 @@ gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment 
 	}
 	return !listed->rollback && before_booted && deployments->booted.id != NULL ? "staged"
 										    : "rollback";
+}
+
+GPtrArray *
+gbe_deployments_names(const GbeDeployments *deployments)
+{
+	GPtrArray *names = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_deployment_name_free);
+
+	for (guint i = 0; deployments->listed != NULL && i < deployments->listed->len; i++) {
+		const GbeListed *listed = deployments->listed->pdata[i];
+		GbeDeploymentName *name = g_new0(GbeDeploymentName, 1);
+
+		name->id = g_strdup(listed->ref.id);
+		name->version = g_strdup(listed->version);
+		name->place = g_strdup(gbe_deployments_presence(deployments, &listed->ref));
+		g_ptr_array_add(names, name);
+	}
+	return names;
 }

@@ -42,6 +42,9 @@ const char *gbe_deployments_unlocked(const GbeDeployments *deployments);
 /* Another stateroot than the booted one's that has deployments; it has a /var of its own. Newly allocated. NULL:
  * there is none. */
 char *gbe_deployments_neighbour(const GbeDeployments *deployments);
+/* The listed deployments as people know them (core/deployment-name.h): of GbeDeploymentName, newly allocated, in boot
+ * order. Empty where the list is unknown. */
+GPtrArray *gbe_deployments_names(const GbeDeployments *deployments);
 const GbeListed *gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref);
 /* Opens the tree of a deployment. *ret_path: absolute, without --root; newly allocated. */
 bool gbe_deployments_open_tree(int root_fd, const char *id, char **ret_path, int *ret_fd,

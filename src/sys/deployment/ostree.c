@@ -127,14 +127,17 @@ gbe_ostree_booted(const GbeOstree *ostree, GbeDeployDir *ret_dir)
 	return true;
 }
 
-gint64
-gbe_ostree_commit_time(const GbeOstree *ostree, const char *checksum)
+void
+gbe_ostree_commit_labels(const GbeOstree *ostree, const char *checksum, gint64 *ret_time,
+			 char **ret_version)
 {
 	g_autoptr(OstreeRepo) repo = NULL;
-	g_autoptr(GVariant) commit = NULL;
+	g_autoptr(GVariant) commit = NULL, metadata = NULL;
 
 	if (!lib.ostree_sysroot_get_repo(ostree->sysroot, &repo, NULL, NULL) ||
 	    !lib.ostree_repo_load_commit(repo, checksum, &commit, NULL, NULL))
-		return 0;
-	return (gint64)lib.ostree_commit_get_timestamp(commit);
+		return;
+	*ret_time = (gint64)lib.ostree_commit_get_timestamp(commit);
+	metadata = g_variant_get_child_value(commit, 0);
+	(void)g_variant_lookup(metadata, "version", "s", ret_version);
 }
