@@ -672,6 +672,7 @@ install: all
 	$(Q)$(call put_text,0644,data/completion/_greenboot-etcd,$(zshcompletiondir))
 	$(Q)$(call put_text,0644,data/completion/greenboot-etcd.fish,$(fishcompletiondir))
 	$(Q)$(call put,0644,$(wildcard data/schema/*.json),$(datadir)/greenboot-etcd/schema)
+	$(Q)$(call put,0644,$(wildcard data/monitoring/*),$(datadir)/greenboot-etcd/monitoring)
 	$(Q)$(call put,0644,$(wildcard data/selinux/*.cil),$(selinuxdir))
 	$(Q)$(call put,0644,$(wildcard data/sos/*.py),$(sosdir))
 	$(Q)$(call put,0644,$(wildcard data/cockpit/greenboot-etcd/*),$(cockpitdir))
