@@ -59,10 +59,9 @@ gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error)
 }
 
 bool
-gbe_cli_observe_as_root(GbeCli *cli, bool inside, GbeObserved **ret_observed, GError **error)
+gbe_cli_observe_as_root(GbeCli *cli, bool tolerant, GbeObserved **ret_observed, GError **error)
 {
-	/* A caller that looks inside says how prerun would answer, whatever there is. */
-	GbeObserveOptions options = {.inside = inside, .tolerant = inside};
+	GbeObserveOptions options = {.tolerant = tolerant};
 	bool denied;
 
 	return open_state(cli, &denied, error) &&

@@ -10,9 +10,9 @@
 /* Observes without a lock and without repairs. *ret_observed NULL: only root may observe; read status.json instead
  * (gbe_cli_read_status(), gbe_cli_read_list()). */
 bool gbe_cli_observe(GbeCli *cli, GbeObserved **ret_observed, GError **error) GBE_CHECKED;
-/* The same for verbs that status.json cannot serve. With @inside, etcd's files are looked into, too, and data or a store
- * that cannot be opened is a fact, as in GbeObserveOptions. */
-bool gbe_cli_observe_as_root(GbeCli *cli, bool inside, GbeObserved **ret_observed,
+/* The same for verbs that status.json cannot serve. @tolerant: data or a store that cannot be opened is a fact, as in
+ * GbeObserveOptions. */
+bool gbe_cli_observe_as_root(GbeCli *cli, bool tolerant, GbeObserved **ret_observed,
 			     GError **error) GBE_CHECKED;
 /* Opens the state directory, for a verb that status.json cannot serve. A missing directory is no error. */
 bool gbe_cli_open_state(GbeCli *cli, GError **error) GBE_CHECKED;

@@ -38,7 +38,7 @@ static const Fact facts[] = {
 	FACT(one_voter, 2),
 	FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
 	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2), FACT(etcd_elsewhere, 2),
-	FACT(service_failed, 2), TRI_AS(sound, GBE_YES) /* "never corrupt" */,
+	TRI_AS(sound, GBE_YES) /* "never corrupt" */,
 	FACT(verdict, 4), FACT(healthy, 2), FACT(judged, 2),
 	TRI_AS(trial, GBE_NO) /* "unknown counts as no" */, TRI(used_within),
 	FACT(ends, 2), FACT(closing_backup, 2), FACT(no_log, 2), FACT(known_before, 2),
@@ -268,13 +268,13 @@ static const Branch branches[] = {
      "request left_elsewhere on_missing known_before owner_left" UNDO GATE},
     {"written by others, D's", is_foreign, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_DIFFERS,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request closing_back closing_backup service_failed sound on_corrupt candidate "
+     "request closing_back closing_backup sound on_corrupt candidate "
      "higher_minor etcd_elsewhere on_rollback" RETRY GATE_OWN},
     {"data of nobody", is_of_nobody, GBE_OWNER_UNKNOWN, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES, "request older_listed" GATE},
     {"data of D", is_of_own, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_YES,
-     "request service_failed higher_minor etcd_elsewhere sound on_corrupt candidate healthy "
+     "request higher_minor etcd_elsewhere sound on_corrupt candidate healthy "
      "closing_backup" RETRY GATE_OWN},
     {"unfit data of another", is_unfit_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,

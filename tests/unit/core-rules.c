@@ -106,7 +106,7 @@ static GbeRule
 row_of_data(const GbeSituation *s)
 {
 	if (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES)
-		return s->service_failed && row_5a(s) ? GBE_RULE_5A : GBE_RULE_5;
+		return row_5a(s) ? GBE_RULE_5A : GBE_RULE_5;
 	if (row_9(s))
 		return GBE_RULE_9;
 	if (row_10a(s))

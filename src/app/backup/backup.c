@@ -57,6 +57,82 @@ measure_space(Backup *b, GbeSpace *space, GError **error)
 	       gbe_prefix(error, "measure %s", data->path);
 }
 
+/* The bytes that retention's removals would free; only blocks that no other file shares count. */
+static guint64
+reclaimable(const GbeObserved *observed)
+{
+	g_autoptr(GArray) removals = gbe_retention_apply(observed->facts);
+	guint64 bytes = 0;
+
+	for (guint i = 0; i < removals->len; i++) {
+		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
+		gbe_autofd int fd = -1;
+		GbeExtents extents = {0};
+
+		if (gbe_store_open_data(observed->store, removal->backup->name, &fd, NULL) &&
+		    gbe_extents_of_tree(fd, true, &extents, NULL))
+			bytes += extents.exclusive;
+	}
+	return bytes;
+}
+
+bool
+gbe_backup_measure(const GbeObserved *observed, GbeSpace *ret_space, GError **error)
+{
+	const GbeData *data = observed->data;
+	int fd = observed->store->fd >= 0 ? observed->store->fd : data->parent_fd;
+
+	if (!gbe_extents_space(data->fd, fd, observed->facts->clones == GBE_YES, ret_space, error))
+		return gbe_prefix(error, "measure %s", data->path);
+	if (!gbe_space_fits(ret_space))
+		ret_space->reclaimable = reclaimable(observed);
+	return true;
+}
+
+/* XFS may have up to some hundred free inodes more than it says: the copy finds out. */
+static bool
+check_room(const GbeObserved *observed, const GbeSpace *space, GError **error)
+{
+	g_autofree char *missing = gbe_size_to_text(gbe_space_missing(space));
+	g_autofree char *takes = gbe_size_to_text(space->would_write);
+	g_autofree char *is_free = gbe_size_to_text(space->available);
+
+	return gbe_space_missing(space) == 0 ||
+	       gbe_throw(error, GBE_ERROR_NO_SPACE,
+			 "no room for a backup in %s: %s more are needed (it takes %s, %s are "
+			 "free); `greenboot-etcd list --exclusive` shows what could go",
+			 observed->store->path, missing, takes, is_free);
+}
+
+static bool
+check_store_and_data(const GbeObserved *observed, bool made, GError **error)
+{
+	if (observed->data->fd < 0 || observed->facts->data != GBE_YES)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no etcd data in %s",
+				 observed->data->path);
+	/* A start makes a store that was never there. */
+	if (observed->facts->store == GBE_NO || (observed->store->fd < 0 && !made))
+		return gbe_observed_no_store(observed, error);
+	return gbe_data_check_whole(observed->data, error);
+}
+
+bool
+gbe_backup_foresee(GbeObserved *observed, GError **error)
+{
+	const GbeStore *store = observed->store;
+	GbeSpace space = {0};
+
+	gbe_observe_tree(observed);
+	if (!check_store_and_data(observed, true, error))
+		return false;
+	if (store->fd >= 0 && !gbe_is_writable(store->fd, error))
+		return gbe_prefix(error, "the store of backups %s", store->path);
+	if (observed->tree_why != NULL)
+		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE, "copy %s: %s",
+				 observed->data->path, observed->tree_why);
+	return !gbe_backup_measure(observed, &space, NULL) || check_room(observed, &space, error);
+}
+
 static bool
 is_room_needed(gpointer data, const GbeRemoval *next, GbeRetentionAnswer *ret_answer,
 	       GError **error)
@@ -222,29 +298,13 @@ gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 	gint64 begin = g_get_monotonic_time();
 	GbeSpace space = {0};
 
-	if (observed->data->fd < 0 || observed->facts->data != GBE_YES)
-		return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no etcd data in %s",
-				 observed->data->path);
-	if (observed->facts->store == GBE_NO || observed->store->fd < 0)
-		return gbe_observed_no_store(observed, error);
-	if (!gbe_data_check_whole(observed->data, error))
+	if (!check_store_and_data(observed, false, error))
 		return false;
 	/* Short of space, removes what retention would remove anyway. A backup that cannot be removed makes no room,
 	 * and is noted. */
 	(void)gbe_retention_run(app, observed, is_room_needed, &b, NULL);
-	if (!measure_space(&b, &space, error))
+	if (!measure_space(&b, &space, error) || !check_room(observed, &space, error))
 		return false;
-	/* XFS may have up to some hundred free inodes more than it says: the copy finds out. */
-	if (gbe_space_missing(&space) != 0) {
-		g_autofree char *missing = gbe_size_to_text(gbe_space_missing(&space));
-		g_autofree char *takes = gbe_size_to_text(space.would_write);
-		g_autofree char *is_free = gbe_size_to_text(space.available);
-
-		return gbe_throw(error, GBE_ERROR_NO_SPACE,
-				 "no room for a backup in %s: %s more are needed (it takes %s, %s "
-				 "are free); `greenboot-etcd list --exclusive` shows what could go",
-				 observed->store->path, missing, takes, is_free);
-	}
 	b.partial = g_strconcat(GBE_RUNG_PARTIAL, manifest->name, NULL);
 	for (guint try = 1;; try++) {
 		g_autoptr(GError) local = NULL;

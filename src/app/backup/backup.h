@@ -9,6 +9,7 @@
 
 #include "app/backup/observe.h"
 #include "core/decide/retention.h"
+#include "core/space.h"
 #include "etcd/directory/directory.h"
 
 typedef struct {
@@ -33,6 +34,13 @@ typedef struct {
 bool gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 		     const GbeBackupOptions *options, GbeTiming *ret_timing,
 		     GError **error) GBE_CHECKED;
+
+/* What that takes, and what there is, with what retention would free first. */
+bool gbe_backup_measure(const GbeObserved *observed, GbeSpace *ret_space,
+			GError **error) GBE_CHECKED;
+/* Would it come to the copy? False: @error is its error, as far as names, types, places and sizes tell now. Changes
+ * nothing; an unknown fact is no error. */
+bool gbe_backup_foresee(GbeObserved *observed, GError **error) GBE_CHECKED;
 
 /*
  * Makes a backup whose data is not a copy of the present data: it was imported, or written again from another backup.

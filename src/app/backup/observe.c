@@ -11,7 +11,6 @@
 #include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/child.h"
-#include "sys/systemd/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +28,9 @@ gbe_observed_free(GbeObserved *observed)
 	gbe_data_free(observed->data);
 	gbe_store_free(observed->store);
 	g_free(observed->store_why);
+	gbe_tree_info_clear(&observed->tree);
+	g_free(observed->tree_why);
+	g_free(observed->tree_unknown);
 	g_clear_pointer(&observed->damaged, g_ptr_array_unref);
 	gbe_close_fd(&observed->lock_fd);
 	g_free(observed);
@@ -77,29 +79,43 @@ observe_system(GbeApp *app, GbeObserved *o)
 		facts->booted_is_default = gbe_tri(booted->is_default);
 }
 
+/* Could greenboot bring an older deployment back, after @next has booted? NULL: now. A staged deployment that boots, or
+ * that is not locked, is an entry of its own by then, and the booted deployment stays. */
+static GbeTri
+can_roll_back(const GbeFacts *facts, const GbeGreenboot *greenboot, const GbeListed *next)
+{
+	guint bootable = 0;
+
+	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
+		const GbeListed *listed = facts->listed->pdata[i];
+
+		bootable += !listed->staged || (next != NULL && (listed == next || !listed->locked));
+	}
+	if (facts->judges == GBE_NO || greenboot->can_count == GBE_NO ||
+	    (gbe_facts_know_listed(facts) && bootable < 2))
+		return GBE_NO;
+	return facts->judges == GBE_YES && greenboot->can_count == GBE_YES && bootable >= 2
+		   ? GBE_YES
+		   : GBE_UNKNOWN;
+}
+
 static void
 observe_greenboot(GbeApp *app, GbeObserved *o)
 {
 	GbeFacts *facts = o->facts;
 	const char *second = NULL;
-	guint bootable = 0, entries = 0;
+	guint entries = 0;
 
 	o->greenboot = gbe_greenboot_load(app->root_fd);
 	facts->judges = o->greenboot->enabled;
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
 
-		bootable += !listed->staged;
 		/* A staged deployment that is not locked will be the first entry. */
 		if (!(listed->staged && listed->locked) && entries++ == 1)
 			second = listed->ref.id;
 	}
-	if (facts->judges == GBE_NO || o->greenboot->can_count == GBE_NO ||
-	    (gbe_facts_know_listed(facts) && bootable < 2))
-		facts->can_roll_back = GBE_NO;
-	else if (facts->judges == GBE_YES && o->greenboot->can_count == GBE_YES && bootable >= 2)
-		facts->can_roll_back = GBE_YES;
-
+	facts->can_roll_back = can_roll_back(facts, o->greenboot, NULL);
 	facts->counted = o->greenboot->counts;
 	/* When the countdown has ended, GRUB boots its second entry, whatever the default is. */
 	if (o->greenboot->ends_countdown || o->greenboot->becomes_default) {
@@ -493,13 +509,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 static void
 observe_booted(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o)
 {
-	g_auto(GbeUnitState) unit = {NULL};
-
 	observe_version(app, options, o->facts);
-	/* Needed only when the service is started again in the same run. */
-	if (options->lock_data && !app->below_root && gbe_facts_taken_in_this_run(o->facts) &&
-	    gbe_unit_query(app->config->etcd.service, &unit, NULL) && unit.result != NULL)
-		o->facts->service_failed = gbe_tri(!g_str_equal(unit.result, "success"));
 	observe_request(app, o->facts);
 }
 
@@ -535,11 +545,33 @@ gbe_observe_inside(GbeObserved *observed)
 	gint64 begin = g_get_monotonic_time();
 	GbeFacts *facts = observed->facts;
 
-	if (observed->looked || facts->data != GBE_YES || facts->data_open != GBE_NO)
+	if (observed->looked || observed->starts || facts->data != GBE_YES ||
+	    facts->data_open != GBE_NO)
 		return;
 	gbe_inside_data(observed->data, facts);
 	observed->looked = true;
 	observed->look_usec = g_get_monotonic_time() - begin;
+}
+
+void
+gbe_observe_tree(GbeObserved *observed)
+{
+	const GbeTreeLimits limits = gbe_tree_look_limits();
+	const GbeData *data = observed->data;
+	g_autoptr(GError) error = NULL;
+
+	if (observed->scanned)
+		return;
+	observed->scanned = true;
+	if (data->fd < 0 ||
+	    gbe_tree_scan(data->fd, gbe_data_exclude, &limits, &observed->tree, &error))
+		return;
+	/* A walk that took too long says nothing, nor does a file that could not be looked at. */
+	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE) &&
+	    g_get_monotonic_time() < limits.deadline)
+		observed->tree_why = g_strdup(error->message);
+	else
+		observed->tree_unknown = g_strdup(error->message);
 }
 
 bool
@@ -552,6 +584,7 @@ gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *ob
 	GbeObserved before;
 
 	o->lock_fd = -1;
+	o->starts = observed->starts;
 	/* This program's own lock on etcd's database would look like another process's. */
 	gbe_close_fd(&observed->lock_fd);
 	/* The facts from ostree, systemd and greenboot are kept; the rest is observed again. */
@@ -637,6 +670,7 @@ boot_next(GbeObserved *observed, const GbeListed *wanted)
 		gbe_deployment_copy(&facts->booted, &wanted->ref);
 		recorded_version(facts);
 	}
+	facts->can_roll_back = can_roll_back(facts, greenboot, wanted);
 	/* The boot that ends the countdown is not counted. In the shell version the booted deployment is the default
 	 * from then on; the Rust version lets GRUB boot the second entry until a boot is green. */
 	if (greenboot->ends_countdown) {
@@ -687,9 +721,10 @@ gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *ver
 		facts->booted_is_default = deliberate;
 	/* A new run has its own command line, and the data is not open yet. */
 	facts->skip = false;
-	facts->service_failed = GBE_NO;
 	g_free(facts->run);
 	facts->run = g_strnfill(32, 'f');
+	/* Open data changes until then: it is not looked into. */
+	observed->starts = observed->starts || facts->data_open != GBE_NO;
 	if (facts->data == GBE_YES)
 		facts->data_open = GBE_NO;
 	return true;

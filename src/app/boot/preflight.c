@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "app/boot/boot.h"
 
-#include "app/backups/store.h"
+#include "app/backup/backup.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
 #include "base/error.h"
 #include "core/config/systems.h"
-#include "core/decide/retention.h"
 #include "core/json/parse.h"
 #include "core/space.h"
 #include "fs/copy/clone.h"
-#include "fs/copy/extents.h"
 #include "fs/list.h"
 #include "fs/open.h"
 #include "sys/systemd/events.h"
@@ -38,41 +36,19 @@ check_file_system(GbeApp *app, const GbeObserved *observed, GPtrArray *to)
 	return error == NULL;
 }
 
-/* The bytes that retention's removals would free; only blocks that no other file shares count. */
-static guint64
-reclaimable(const GbeObserved *observed)
-{
-	g_autoptr(GArray) removals = gbe_retention_apply(observed->facts);
-	guint64 bytes = 0;
-
-	for (guint i = 0; i < removals->len; i++) {
-		const GbeRemoval *removal = &g_array_index(removals, GbeRemoval, i);
-		gbe_autofd int fd = -1;
-		GbeExtents extents = {0};
-
-		if (gbe_store_open_data(observed->store, removal->backup->name, &fd, NULL) &&
-		    gbe_extents_of_tree(fd, true, &extents, NULL))
-			bytes += extents.exclusive;
-	}
-	return bytes;
-}
-
 static void
 check_space(const GbeObserved *observed, GPtrArray *to)
 {
 	bool clones = observed->facts->clones == GBE_YES;
 	const char *path = observed->store->path;
-	int fd = observed->store->fd >= 0 ? observed->store->fd : observed->data->parent_fd;
 	GbeSpace space = {0};
 	g_autoptr(GError) error = NULL;
 	g_autofree char *write = NULL, *free_text = NULL, *missing = NULL;
 
-	if (!gbe_extents_space(observed->data->fd, fd, clones, &space, &error)) {
+	if (!gbe_backup_measure(observed, &space, &error)) {
 		gbe_notice_check(to, "space", GBE_LEVEL_UNKNOWN, "%s", error->message);
 		return;
 	}
-	if (!gbe_space_fits(&space))
-		space.reclaimable = reclaimable(observed);
 	write = gbe_size_to_text(space.would_write);
 	free_text = gbe_size_to_text(space.available);
 	missing = gbe_size_to_text(gbe_space_missing(&space));

@@ -106,14 +106,10 @@ static void
 report_failure(Execution *e, const GbeAction *action, const GError *error)
 {
 	GbeEventFields fields = fields_of(e, action);
-	g_autofree char *reason = NULL;
 
 	if (action->on_failure == GBE_FAILURE_HOLD) {
-		reason = g_strdup_printf(
-		    "%s; this deployment does not get the data without it: mend that and "
-		    "`systemctl restart` the service, or set [backup] "
-		    "on-upgrade-failure=continue",
-		    error->message);
+		g_autofree char *reason = gbe_plan_hold_reason(error->message);
+
 		hold_etcd(e, action, reason);
 		return;
 	}
@@ -142,15 +138,8 @@ do_backup(Execution *e, const GbeAction *action)
 		return true;
 	}
 	/* A take-over must not name a backup that does not exist. */
-	if (e->take_over != NULL && g_strcmp0(e->take_over->found.name, action->name) == 0) {
-		gbe_backup_ref_clear(&e->take_over->found);
-		for (guint i = 0; i < e->take_over->chain->len; i++) {
-			GbeLink *link = e->take_over->chain->pdata[i];
-
-			if (g_strcmp0(link->backup.name, action->name) == 0)
-				gbe_backup_ref_clear(&link->backup);
-		}
-	}
+	if (e->take_over != NULL)
+		gbe_take_over_drop(e->take_over, action->name);
 	if (action->cow_only && g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSUPPORTED)) {
 		fields.reason = error->message;
 		gbe_event_backup_skipped(&fields);
@@ -572,6 +561,8 @@ tidy_up(Prerun *p)
 		gbe_store_reserve(p->app, observed->store, GBE_RESERVE_KEEP);
 		follow_settings(p);
 	}
+	/* etcd starts now: what the next start finds in the data is not known. */
+	observed->starts = !p->held;
 	gbe_status_write(p->app, observed, NULL, NULL);
 }
 

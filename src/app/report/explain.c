@@ -271,8 +271,9 @@ add_removals(GbeFacts *facts, GbePlan *plan)
 
 /* If the backup to restore turns out not to be sound, the next decision follows, and so on. */
 static GPtrArray *
-decide_branches(GbeFacts *facts, const GbePlan *plan)
+decide_branches(GbeObserved *observed, const GbePlan *plan)
 {
+	GbeFacts *facts = observed->facts;
 	GPtrArray *branches = g_ptr_array_new_with_free_func(free_branch);
 	const GbeAction *restore = gbe_plan_find(plan, GBE_ACTION_RESTORE);
 	g_autofree char *name = restore != NULL ? g_strdup(restore->name) : NULL;
@@ -285,7 +286,7 @@ decide_branches(GbeFacts *facts, const GbePlan *plan)
 
 		g_hash_table_add(facts->rejected, g_strdup(rejected));
 		branch->condition = g_strdup_printf("%s does not validate", rejected);
-		take_plan(branch, gbe_decide(facts));
+		take_plan(branch, gbe_foresee_again(observed));
 		g_ptr_array_add(branches, branch);
 		restore = gbe_plan_find(branch->plan, GBE_ACTION_RESTORE);
 		if (restore != NULL && !g_hash_table_contains(facts->rejected, restore->name))
@@ -302,20 +303,19 @@ gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options
 {
 	static const char *const verdicts[] = {"green", "red", "none", NULL};
 	GbeExplained *explained;
+	GbePlan *plan;
 
-	gbe_observe_live(observed, options->live);
 	if (options->verdict != NULL && !g_strv_contains(verdicts, options->verdict))
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--verdict=%s: a verdict is green, red or none", options->verdict);
-	if (!gbe_observe_next_boot(observed, options->booted, options->verdict, options->deliberate,
-				   error))
+	if (!gbe_foresee(observed, options, &plan, error))
 		return false;
 	explained = g_new0(GbeExplained, 1);
-	take_plan(&explained->decision, gbe_decide(observed->facts));
+	take_plan(&explained->decision, plan);
 	explained->hold = explained->decision.plan->hold;
 	explained->deployment = g_strdup(observed->facts->booted.id);
 	explained->facts = facts_json(app, observed);
-	explained->branches = decide_branches(observed->facts, explained->decision.plan);
+	explained->branches = decide_branches(observed, explained->decision.plan);
 	add_removals(observed->facts, explained->decision.plan);
 	*ret_explained = explained;
 	return true;

@@ -277,13 +277,13 @@ note_other_data(const GbeApp *app, const GbeHealthLook *look, GPtrArray *to)
 
 /* ---- the data and its place ---- */
 
-/* @whole: also reads the whole tree. True: there is data to back up. */
+/* True: there is data to back up. */
 static bool
-note_data(const GbeObserved *observed, bool whole, GPtrArray *to)
+note_data(GbeObserved *observed, GPtrArray *to)
 {
 	const GbeFacts *facts = observed->facts;
 	const GbeData *data = observed->data;
-	g_auto(GbeTreeInfo) info = {0};
+	const GbeTreeInfo *tree = &observed->tree;
 	g_autoptr(GError) error = NULL;
 	g_autofree char *size = NULL;
 
@@ -298,20 +298,25 @@ note_data(const GbeObserved *observed, bool whole, GPtrArray *to)
 			       error->message);
 		return false;
 	}
-	if (!gbe_data_check_whole(data, &error) ||
-	    (whole && !gbe_tree_scan(data->fd, gbe_data_exclude, NULL, &info, &error))) {
+	gbe_observe_tree(observed);
+	if (!gbe_data_check_whole(data, &error) || observed->tree_why != NULL) {
 		gbe_notice_add(to, GBE_NOTICE_PARTIAL, NULL, "%s cannot be backed up: %s",
-			       data->path, error->message);
+			       data->path,
+			       error != NULL ? error->message : observed->tree_why);
 		return false;
 	}
-	if (!whole)
+	if (observed->tree_unknown != NULL) {
+		gbe_notice_check(to, "data", GBE_LEVEL_UNKNOWN,
+				 "cannot determine whether %s can be backed up: %s", data->path,
+				 observed->tree_unknown);
 		return true;
-	size = gbe_size_to_text(info.bytes);
+	}
+	size = gbe_size_to_text(tree->bytes);
 	gbe_notice_check(to, "data", GBE_LEVEL_OK, "%s: %s in %" G_GUINT64_FORMAT " files",
-			 data->path, size, info.files);
-	if (info.left_out != NULL && info.left_out->len > 0)
+			 data->path, size, tree->files);
+	if (tree->left_out != NULL && tree->left_out->len > 0)
 		gbe_notice_check(to, "data", GBE_LEVEL_NOTE,
-				 "sockets carry no data and are left out: %u", info.left_out->len);
+				 "sockets carry no data and are left out: %u", tree->left_out->len);
 	return true;
 }
 
@@ -644,7 +649,7 @@ gbe_notices_for_users(GbeApp *app, const GbeHealthLook *look)
 
 /* The order is that of the warnings, of which the first may be the first line of status. */
 GPtrArray *
-gbe_notices_collect(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look)
+gbe_notices_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look)
 {
 	GPtrArray *to = gbe_notices_new();
 	const GbeFacts *facts = observed->facts;
@@ -661,7 +666,7 @@ gbe_notices_collect(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 	note_ledger(facts, to);
 	note_owner(facts, to);
 	note_cramped(observed, to);
-	(void)note_data(observed, false, to);
+	(void)note_data(observed, to);
 	note_update_lock(app, to);
 	(void)note_store(observed, to);
 	note_exchange(observed, to);
@@ -677,7 +682,7 @@ gbe_notices_collect(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 }
 
 bool
-gbe_notices_for_preflight(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look,
+gbe_notices_for_preflight(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
 			  GPtrArray *to, bool *ret_place)
 {
 	bool off = gbe_config_is_off(app->config);
@@ -688,7 +693,7 @@ gbe_notices_for_preflight(GbeApp *app, const GbeObserved *observed, const GbeHea
 	note_greenboot(observed, to);
 	note_start(app, NULL, look, to);
 	note_rehearsal(app, observed, to);
-	if (!note_data(observed, true, to)) {
+	if (!note_data(observed, to)) {
 		/* An etcd may run whose data is not where this program looks. */
 		if (!off && look != NULL && gbe_health_is_elsewhere(look->facts))
 			(void)note_other_data(app, look, to);

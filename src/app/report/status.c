@@ -354,22 +354,13 @@ decide_next(GbeObserved *observed, const char *off, GbeStatusNext *next)
 	g_autoptr(GError) error = NULL;
 	const GbeAction *action;
 	const GbeManifest *source = NULL;
-	bool closed = facts->data_open == GBE_NO;
 
 	next->deployment = g_strdup(facts->next);
-	if (off != NULL || !gbe_observe_next_boot(observed, NULL, NULL, GBE_UNKNOWN, &error)) {
+	if (off != NULL || !gbe_foresee(observed, NULL, &plan, &error)) {
 		set_off(next, off != NULL ? off : error->message);
 		return;
 	}
-	plan = gbe_decide(facts);
 	action = main_action(plan);
-	/* prerun looks into the data before it decides. The look reads the whole log. */
-	if (closed && action != NULL && action->kind == GBE_ACTION_RESTORE) {
-		gbe_observe_inside(observed);
-		g_clear_pointer(&plan, gbe_plan_free);
-		plan = gbe_decide(facts);
-		action = main_action(plan);
-	}
 	next->rule = g_strdup(gbe_rule_to_string(plan->rule));
 	next->reason =
 	    g_strdup(action != NULL && action->reason != NULL ? action->reason : plan->reason);
@@ -497,8 +488,6 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 {
 	GbeFacts *facts = observed->facts;
 	GbeStatus *status = gbe_fields_new(&status_items);
-	const GbeTreeLimits limits = gbe_tree_look_limits();
-	g_auto(GbeTreeInfo) info = {0};
 	g_autoptr(GPtrArray) notices = NULL;
 	GbeView view;
 	bool own;
@@ -525,9 +514,9 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	status->judged = facts->judges;
 	gbe_status_etcd(look, &status->etcd);
 	status->data.path = g_strdup(observed->data->path);
-	if (observed->data->fd >= 0 &&
-	    gbe_tree_scan(observed->data->fd, gbe_data_exclude, &limits, &info, NULL))
-		status->data.size = (gint64)info.bytes;
+	gbe_observe_tree(observed);
+	if (observed->data->fd >= 0 && observed->tree_why == NULL && observed->tree_unknown == NULL)
+		status->data.size = (gint64)observed->tree.bytes;
 	status->backups = facts->backups->len;
 	status->last_good = last_good_of(facts);
 	if (facts->last.operation != NULL) {

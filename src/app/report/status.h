@@ -2,7 +2,7 @@
 /*
  * The answers of `status`, `list`, `explain` and `log`. Those of `status` and `list` are structures with the tables that
  * print and read them (core/record/fields.h); a copy in /run serves users other than root. Also the MOTD line, which is
- * absent while no person is needed. Implemented in status.c, notices.c, explain.c and log.c.
+ * absent while no person is needed. Implemented in status.c, notices.c, foresee.c, explain.c and log.c.
  */
 #pragma once
 
@@ -120,12 +120,11 @@ bool gbe_status_is_damaged(const GbeObserved *observed, const char *name);
 
 /* For status and the MOTD. @look: at etcd just now; NULL: systemd is not asked, and etcd's health is that of this run's
  * own check. The caller owns the list. */
-GPtrArray *gbe_notices_collect(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look);
+GPtrArray *gbe_notices_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look);
 /* The notices about the start of etcd and its health that every user can see, without an observation. */
 GPtrArray *gbe_notices_for_users(GbeApp *app, const GbeHealthLook *look);
-/* Adds the notices of preflight, for which the whole tree of the data is read. False: there is nothing to back up.
- * *ret_place: there is a store for the backup. */
-bool gbe_notices_for_preflight(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look,
+/* Adds the notices of preflight. False: there is nothing to back up. *ret_place: there is a store for the backup. */
+bool gbe_notices_for_preflight(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
 			       GPtrArray *notices, bool *ret_place);
 
 /* Writes status.json and the MOTD: looks again at the present state, and uses @observed up. @look: at etcd just
@@ -143,7 +142,7 @@ JsonObject *gbe_status_read_file(GbeApp *app, const char *path);
  * invalid. */
 void gbe_status_refresh(GbeApp *app, GbeObserved *observed, const char *operation);
 
-/* ---- explain: the same decision function, given the facts of the next boot; changes nothing ---- */
+/* ---- the next start: one question for status and explain, about the facts that prerun decides on ---- */
 
 typedef struct {
 	const char *booted;	    /* NULL: what boots next; id, "rollback", "staged", index */
@@ -151,6 +150,16 @@ typedef struct {
 	GbeTri deliberate;	    /* --return; unknown: as it is */
 	const GbeHealthFacts *live; /* of the running etcd; NULL: not asked */
 } GbeExplainOptions;
+
+/* The plan of the next start, as prerun will have it: closed data is looked into where prerun would, and a backup that
+ * is seen to fail now holds etcd back in the plan, or is missing from it. Data that is open is not looked into. Uses
+ * @observed up: its facts are those of the next start afterwards. @options may be NULL. */
+bool gbe_foresee(GbeObserved *observed, const GbeExplainOptions *options, GbePlan **ret_plan,
+		 GError **error) GBE_CHECKED;
+/* The plan for the facts of the next start as they are now in @observed, which gbe_foresee() has left. */
+GbePlan *gbe_foresee_again(GbeObserved *observed);
+
+/* ---- explain: the same decision function, given the facts of the next boot; changes nothing ---- */
 
 /* A decision. The texts and the lists are the plan's. */
 typedef struct {

@@ -555,8 +555,7 @@ gbe_decide_needs_inside(const GbeFacts *facts)
 	bool asked = facts->request.kind != GBE_REQUEST_NONE;
 	g_autoptr(GbePlan) plan = NULL;
 
-	if (facts->skip || (facts->ostree == GBE_NO && !asked) ||
-	    (gbe_situation_own(facts, NULL) != NULL && facts->service_failed != GBE_YES && !asked))
+	if (facts->skip || (facts->ostree == GBE_NO && !asked))
 		return false;
 	/* The data of a failed update is displaced, whatever its contents. */
 	plan = gbe_decide(facts);

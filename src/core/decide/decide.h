@@ -18,8 +18,8 @@ bool gbe_decide_gives_up(const GbeFacts *facts);
 void gbe_decide_after(GbeFacts *facts, const GbePlan *plan);
 /* Changes @facts into those after recovery of the open intent (app/backup/recover.h). */
 void gbe_decide_recovered(GbeFacts *facts);
-/* Can the contents of the data change the decision? false where etcd is started again in the same run and had not
- * failed (rule 5), where an update failed (9, 10a), and where nothing is decided at all. */
+/* Can the contents of the data change the decision? false where an update failed (9, 10a), and where nothing is decided
+ * at all. */
 bool gbe_decide_needs_inside(const GbeFacts *facts);
 /* May etcd start although this start did not end? NULL: etcd may start, else why not, newly allocated. Reads only these
  * facts: the ledger's, the owner, the booted deployment, ->ostree, ->skip and the configuration. */

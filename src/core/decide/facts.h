@@ -35,8 +35,6 @@ typedef struct {
 	char *next;		  /* boots next: the staged one, else the default; NULL unknown */
 	bool skip;		  /* greenboot-etcd.skip on the kernel command line */
 
-	GbeTri service_failed; /* etcd's service failed in this run; unknown counts as no */
-
 	/* The judge. */
 	GbeTri judges;	      /* greenboot is installed and enabled */
 	GbeTri can_roll_back; /* greenboot could bring an older deployment back */

@@ -67,6 +67,45 @@ gbe_plan_is_idle(const GbePlan *plan)
 	return true;
 }
 
+char *
+gbe_plan_hold_reason(const char *why)
+{
+	return g_strdup_printf("%s; this deployment does not get the data without it: mend that "
+			       "and `systemctl restart` the service, or set [backup] "
+			       "on-upgrade-failure=continue",
+			       why);
+}
+
+void
+gbe_plan_fail_backup(GbePlan *plan, const char *why)
+{
+	GbeAction *action = NULL;
+	guint at = 0;
+
+	while (at < plan->actions->len &&
+	       ((const GbeAction *)plan->actions->pdata[at])->kind != GBE_ACTION_BACKUP)
+		at++;
+	if (at == plan->actions->len)
+		return;
+	action = plan->actions->pdata[at];
+	/* A take-over must not name a backup that does not exist. */
+	if (plan->take_over != NULL)
+		gbe_take_over_drop(plan->take_over, action->name);
+	g_free(action->reason);
+	if (action->on_failure == GBE_FAILURE_HOLD) {
+		g_ptr_array_set_size(plan->actions, (int)at + 1);
+		g_clear_pointer(&plan->take_over, gbe_take_over_free);
+		action->kind = GBE_ACTION_HOLD;
+		action->reason = gbe_plan_hold_reason(why);
+		plan->hold = true;
+	} else {
+		action->kind = GBE_ACTION_KEEP;
+		action->reason = g_strconcat("no backup: ", why, NULL);
+	}
+	g_clear_pointer(&action->name, g_free);
+	g_clear_pointer(&action->manifest, gbe_manifest_free);
+}
+
 const char *
 gbe_action_to_string(GbeActionKind kind)
 {

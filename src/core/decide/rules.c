@@ -244,7 +244,7 @@ same_run(const GbeSituation *s)
 {
 	GbeRuling r;
 
-	if (s->service_failed && replaces_damage(s, &r))
+	if (replaces_damage(s, &r))
 		return r;
 	if (s->higher_minor)
 		return RULE(GBE_RULE_5, "a newer etcd under the same deployment", UPGRADE);

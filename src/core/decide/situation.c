@@ -567,7 +567,6 @@ gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_pass,
 		     (facts->leaving != NULL || facts->member || (facts->began && !s.one_voter));
 	s.sound = view->source == NULL ? facts->sound : GBE_UNKNOWN;
 	s.no_log = view->source == NULL && facts->data == GBE_YES && facts->log == GBE_NO;
-	s.service_failed = facts->service_failed == GBE_YES;
 	s.ends = trial_ends(facts);
 	GBE_EACH(const GbeTakeOver *, take_over, facts->take_overs)
 		s.known_before = s.known_before || take_over->tree != NULL;

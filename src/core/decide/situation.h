@@ -45,7 +45,6 @@ typedef struct {
 	GbeTri same_run;
 	bool higher_minor;   /* etcd's is known to be higher, under the same deployment */
 	bool etcd_elsewhere; /* etcd's program is not in the deployment: a container has it */
-	bool service_failed; /* the service last ended with a failure in this run */
 	GbeTri sound;
 	GbeVerdict verdict; /* of the owner's last run; JUDGING counts as none */
 	bool healthy;

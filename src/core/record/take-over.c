@@ -206,6 +206,16 @@ gbe_take_over_link(GbeTakeOver *take_over, const GbeBackupRef *backup, const Gbe
 	add_link(take_over->chain, &link);
 }
 
+void
+gbe_take_over_drop(GbeTakeOver *take_over, const char *name)
+{
+	if (g_strcmp0(take_over->found.name, name) == 0)
+		gbe_backup_ref_clear(&take_over->found);
+	GBE_EACH(GbeLink *, link, take_over->chain)
+		if (g_strcmp0(link->backup.name, name) == 0)
+			gbe_backup_ref_clear(&link->backup);
+}
+
 const GbeBackupRef *
 gbe_take_over_base(const GbeTakeOver *take_over)
 {

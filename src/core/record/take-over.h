@@ -109,6 +109,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeTakeOver, gbe_take_over_free)
 /* Adds a link behind the others, unless it repeats the last one. Copies. @owner NULL: not known. */
 void gbe_take_over_link(GbeTakeOver *take_over, const GbeBackupRef *backup,
 			const GbeDeployment *owner, bool failed);
+/* Clears every reference to the backup of that name, which does not exist. */
+void gbe_take_over_drop(GbeTakeOver *take_over, const char *name);
 /* The base: the backup of the first link, or NULL. */
 const GbeBackupRef *gbe_take_over_base(const GbeTakeOver *take_over);
 
