@@ -35,11 +35,11 @@ bool gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 		     const GbeBackupOptions *options, GbeTiming *ret_timing,
 		     GError **error) GBE_CHECKED;
 
-/* What that takes, and what there is, with what retention would free first. */
+/* Measures the room for it: needed, free, and what retention would free first. */
 bool gbe_backup_measure(const GbeObserved *observed, GbeSpace *ret_space,
 			GError **error) GBE_CHECKED;
-/* Would it come to the copy? False: @error is its error, as far as names, types, places and sizes tell now. Changes
- * nothing; an unknown fact is no error. */
+/* Would gbe_backup_take() come to the copy? False: @error is its error, as far as names, types, places and sizes tell now.
+ * Changes nothing. An unknown fact is no error. */
 bool gbe_backup_foresee(GbeObserved *observed, GError **error) GBE_CHECKED;
 
 /*

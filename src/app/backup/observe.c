@@ -89,7 +89,8 @@ can_roll_back(const GbeFacts *facts, const GbeGreenboot *greenboot, const GbeLis
 	for (guint i = 0; facts->listed != NULL && i < facts->listed->len; i++) {
 		const GbeListed *listed = facts->listed->pdata[i];
 
-		bootable += !listed->staged || (next != NULL && (listed == next || !listed->locked));
+		bootable +=
+		    !listed->staged || (next != NULL && (listed == next || !listed->locked));
 	}
 	if (facts->judges == GBE_NO || greenboot->can_count == GBE_NO ||
 	    (gbe_facts_know_listed(facts) && bootable < 2))

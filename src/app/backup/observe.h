@@ -31,13 +31,13 @@ typedef struct {
 	char *store_why;    /* why the store could not be opened; NULL */
 	GPtrArray *damaged; /* of char *: store entries whose manifest cannot be read */
 	int lock_fd;	    /* etcd's lock on db, or -1 */
-	bool starts;	    /* the caller is about to let etcd start: gbe_observe_inside() does nothing */
-	bool looked;	    /* gbe_observe_inside() has run */
+	bool starts; /* the caller is about to let etcd start: gbe_observe_inside() does nothing */
+	bool looked; /* gbe_observe_inside() has run */
 	/* gbe_observe_tree() */
 	bool scanned;
 	GbeTreeInfo tree;
-	char *tree_why;	       /* why the tree cannot be copied; NULL: it can, or unknown */
-	char *tree_unknown;    /* why that is unknown, so that ->tree is, too; NULL */
+	char *tree_why;	    /* why the tree cannot be copied; NULL: it can, or unknown */
+	char *tree_unknown; /* why that is unknown, so that ->tree is, too; NULL */
 	gint64 look_usec;   /* how long gbe_observe_inside() took */
 } GbeObserved;
 
@@ -94,7 +94,7 @@ const GbeListed *gbe_observe_find(const GbeFacts *facts, const char *wanted, GEr
  * @live may be NULL, or of an etcd that did not answer or has other data: then nothing changes. */
 void gbe_observe_live(GbeObserved *observed, const GbeHealthFacts *live);
 /* Changes ->facts into what the next start will see, for status and explain: a new run of the deployment that
- * boots next, with the data not open. What is open now is never looked into afterwards. @booted: NULL (what boots next), a deployment id, "rollback",
+ * boots next, with the data not open. Data that is open now is never looked into afterwards. @booted: NULL (what boots next), a deployment id, "rollback",
  * "staged" or an index. @verdict and @deliberate override those facts (NULL, unknown: no change). */
 bool gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *verdict,
 			   GbeTri deliberate, GError **error) GBE_CHECKED;

@@ -301,8 +301,7 @@ note_data(GbeObserved *observed, GPtrArray *to)
 	gbe_observe_tree(observed);
 	if (!gbe_data_check_whole(data, &error) || observed->tree_why != NULL) {
 		gbe_notice_add(to, GBE_NOTICE_PARTIAL, NULL, "%s cannot be backed up: %s",
-			       data->path,
-			       error != NULL ? error->message : observed->tree_why);
+			       data->path, error != NULL ? error->message : observed->tree_why);
 		return false;
 	}
 	if (observed->tree_unknown != NULL) {
