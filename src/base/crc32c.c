@@ -56,9 +56,9 @@ gbe_crc32c_portable(guint32 crc, const void *data, gsize size)
 }
 
 #ifdef __x86_64__
-/* The instruction takes three cycles, and the processor can start one in each. So three pieces are summed at a time, and
- * the sums of the first two are moved over the bytes that follow them: multiplied by x^(8 * bytes). The factors are
- * x^(8 * bytes - 33), because a carry-less product has one bit less than its word, and the instruction adds x^32. */
+/* The instruction takes three cycles, and the processor can start one in each. So three pieces are summed at a time.
+ * The sums of the first two are then moved over the bytes that follow them: multiplied by x^(8 * bytes). The factors
+ * are x^(8 * bytes - 33): a carry-less product has one bit less than its word, and the instruction adds x^32. */
 #define PIECE 1024U
 #define OVER_ONE_PIECE 0x170076faU
 #define OVER_TWO_PIECES 0xa51b6135U

@@ -10,10 +10,10 @@
 /* Continues @crc (0 at the start) over @size bytes. Two calls on two pieces give the sum of both together. */
 guint32 gbe_crc32c(guint32 crc, const void *data, gsize size);
 
-/* @difference is the exclusive or of two sums. Returns what it becomes when both sums go on over the same @size bytes.
- * The sum of a stream thus gives the sum of the same stream from another start:
- * b_end = a_end ^ gbe_crc32c_shift(a_start ^ b_start, size). */
+/* @difference is the exclusive or of two sums. Returns the difference after both sums have read the same @size bytes
+ * more. The sum of a stream thus gives the sum of the same stream from another start: b_end = a_end ^
+ * gbe_crc32c_shift(a_start ^ b_start, size). */
 guint32 gbe_crc32c_shift(guint32 difference, guint64 size);
 
-/* The same sum from tables, on every machine. Tests compare with it. */
+/* The same sum from tables, on every machine. Tests compare both. */
 guint32 gbe_crc32c_portable(guint32 crc, const void *data, gsize size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Loads a library when a program needs it. libostree and libcurl each bring some thirty other libraries:
- * loading them takes ten times as long as the question itself, and most programs and verbs never ask it.
- * A package must require such a library by name, because the program's file does not show it.
- * tests/lint/needed.sh compares the named functions with what the linker would have recorded.
+ * Loads a library when a program needs it. libostree and libcurl each bring some thirty other libraries. Loading these
+ * takes ten times as long as the question itself, and most programs and verbs never ask it. A package must require such
+ * a library by name, because the program's file does not show it. tests/lint/needed.sh compares the named functions
+ * with what the linker would have recorded.
  */
 #pragma once
 

@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <stdarg.h>
 
-/* A new string, of @format and the arguments behind it. @format is the function's last named parameter. */
+/* A new string, of @format and the arguments after it. @format is the function's last named parameter. */
 #define GBE_VFORMAT(format)                                                                        \
 	({                                                                                         \
 		va_list args_;                                                                     \

@@ -14,9 +14,9 @@ static const struct {
     {"bbolt-byte-swapped", "it was written on a machine of the other byte order: restore it there, "
 			   "with `etcdctl snapshot save` and `snapshot restore` between the two"},
     {"wal-torn", "nothing: etcd cuts the unfinished record off when it starts"},
-    {"wal-tail", "nothing: etcd clears what lies behind the log's end when it starts"},
+    {"wal-tail", "nothing: etcd clears the bytes after the log's end when it starts"},
     {"wal-unknown-format", "look at it with the etcd that wrote it"},
-    {"snap-broken-left", "nothing: etcd put it aside and went on without it"},
+    {"snap-broken-left", "nothing: etcd put it aside and continued without it"},
     {"snap-skipped", "nothing: etcd starts from an older one and the log"},
     {"snap-unknown-format", "look at it with the etcd that wrote it"},
     {"member-leftover", "nothing: etcd removes or ignores it"},

@@ -12,7 +12,7 @@ typedef enum {
 	GBE_FINDING_NOTE,    /* legal, and worth knowing, such as what a power cut leaves */
 	GBE_FINDING_WARNING, /* unusual, not damage */
 	GBE_FINDING_DAMAGE,
-	GBE_FINDING_UNKNOWN, /* this program does not know the format, so it cannot tell */
+	GBE_FINDING_UNKNOWN, /* this program does not know the format */
 } GbeSeverity;
 
 /* The unit of GbeFinding.at. */

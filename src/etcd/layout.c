@@ -140,8 +140,8 @@ gbe_layout_wal_inside(int data_fd, const char *member_path, int wal_dir_fd, bool
 		return true;
 	return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
 			 "the WAL is on a mount point inside the data directory, so that a backup "
-			 "would lack it; stop etcd and move the WAL into the data directory "
-			 "itself, or mount all of the data directory there");
+			 "would lack it; stop etcd, then move the WAL into the data directory, or "
+			 "mount the whole data directory");
 }
 
 bool

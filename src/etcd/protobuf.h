@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Protocol buffers' wire format (protobuf.dev, "Encoding"), as far as etcd uses it: in its API, its write-ahead
- * log, its .snap files and the values in its database. The reader works in place on bytes that may come from
- * anybody: it trusts no length and allocates nothing. The writer appends to a GByteArray.
+ * Protocol buffers' wire format (protobuf.dev, "Encoding"), as far as etcd uses it in its API, its write-ahead log, its
+ * .snap files and the values in its database. The reader works in place on bytes of any origin: it trusts no length and
+ * allocates nothing. The writer appends to a GByteArray.
  */
 #pragma once
 
@@ -37,8 +37,7 @@ gbe_protobuf_begin(const void *data, gsize size)
 
 /* Reads the next field. False: the message has ended, or ->bad is set; the field stays. Later calls return the same. */
 bool gbe_protobuf_next(GbeProtobuf *pb);
-/* Reads one number at *at, of at most ten bytes and 64 bits, and moves *at behind it. On false both stay as they
- * are. */
+/* Reads one number at *at, of at most ten bytes and 64 bits, and moves *at after it. On false both stay as they are. */
 bool gbe_protobuf_varint(const guint8 **at, const guint8 *end, guint64 *ret_value);
 
 /* Has the field this number and type? */

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks the English of texts against tests/lint/language.words.
 
-language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. Markdown, man pages, the catalog, the page and
-string literals of C are read as a person sees them: without markup, code and tables' rules. language.allow has the
-exceptions, each with a reason.
+language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. Markdown, man pages, the catalog, units, the page,
+and comments and string literals of C are read as a person sees them: without markup, code and the rules of tables.
+language.allow has the exceptions, each with a reason.
 """
 import os
 import re
@@ -121,6 +121,27 @@ def literals_of_c(text):
         yield text.count("\n", 0, run.start()) + 1, joined
 
 
+def comments_of_c(text):
+    """(line, text) of each paragraph of a comment. A line with columns, and one that is indented, begins another one."""
+    literal = r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\''
+    for comment in re.finditer(r"%s|/\*(.*?)\*/" % literal, text, flags=re.S):
+        if comment.group(1) is None:
+            continue
+        start, parts = 0, []
+        first = text.count("\n", 0, comment.start()) + 1
+        for number, line in enumerate(comment.group(1).split("\n"), first):
+            line = re.sub(r"^\s*\*? ?", "", line) if number > first else line
+            own = not line.strip() or re.search(r"\S {3}|^ {2}", line) or re.match(r"\s*(-|@\w+:|\d+ )", line)
+            if own and parts:
+                yield start, " ".join(parts)
+                parts = []
+            if line.strip(" -"):
+                start = start if parts else number
+                parts.append(line.strip(" -"))
+        if parts:
+            yield start, " ".join(parts)
+
+
 def plain_c(text):
     text = re.sub(r"`[^`]*`", "CODE", text).replace("\\n", " ").replace('\\"', '"')
     return re.sub(r"%[-#0-9.*]*(?:l|ll|z|h)?[a-zA-Z]", "N", text)
@@ -136,7 +157,7 @@ def check(path, table, exceptions):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     if path.endswith((".c", ".h")):
-        blocks, plain = literals_of_c(text), plain_c
+        blocks, plain = [*literals_of_c(text), *comments_of_c(text)], plain_c
     elif re.search(r"\.[1-8]$", path):
         blocks, plain = blocks_of_man(text), plain_man
     else:

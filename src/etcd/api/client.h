@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The part of etcd's gRPC API that is used here, over one connection, which the first call opens and the next calls
- * reuse. Every call has a deadline: it holds against a server that accepts and never answers, and the server gets
- * it also. Memory does not grow with the answer. A call that etcd refuses to a client without a user is made again
- * with a token of the endpoint's user, which is renewed when etcd has forgotten it.
+ * The part of etcd's gRPC API that is used here, over one connection. The first call opens it, and the next calls reuse
+ * it. Every call has a deadline, also against a server that accepts and never answers. The server gets the deadline
+ * also. Memory does not grow with the answer. If etcd refuses a call to a client without a user, the call is repeated
+ * with a token of the endpoint's user. The token is renewed when etcd has forgotten it.
  */
 #pragma once
 
@@ -47,7 +47,7 @@ void gbe_health_inquire(const GbeEndpoint *endpoint, gint64 deadline, GbeClient 
 /* This member's own state, without asking another member or its disk. */
 bool gbe_client_status(GbeClient *client, gint64 deadline, GbeEtcdStatus *ret_status,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
-/* The alarms, by a raft proposal, which etcd writes to the log, commits and applies: the proof that etcd can write,
+/* The alarms, by a raft proposal, which etcd writes to the log, commits and applies. This proves that etcd can write,
  * without writing a key (reference etcd.md, section 1). A learner denies it. Without a leader it is denied at once. */
 bool gbe_client_alarms(GbeClient *client, gint64 deadline, GbeEtcdAlarms *ret_alarms,
 		       GbeCallFailure *ret_failure) GBE_CHECKED;
@@ -73,8 +73,8 @@ bool gbe_client_change(GbeClient *client, GbeMessage change, guint64 id, gint64 
 /* Compacts the history before @revision. Returns when the space is free. */
 bool gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline,
 			GbeCallFailure *ret_failure) GBE_CHECKED;
-/* Deletes a key if no key of that name exists: the whole way of a write, including the backend's lock that a
- * defragmentation holds, without a key, a revision or an event. The alarms' proposal never gets as far as the
+/* Deletes a key if no key of that name exists. This takes the whole way of a write, including the backend's lock that a
+ * defragmentation holds, and leaves no key, revision or event. The alarms' proposal never gets as far as the
  * database. */
 bool gbe_client_write_nothing(GbeClient *client, gint64 deadline,
 			      GbeCallFailure *ret_failure) GBE_CHECKED;

@@ -37,8 +37,8 @@ GBE_DLOPEN_FUNCTIONS(FUNCTIONS);
 #define BULK_BUFFER 131072L
 #define CONNECT_SECONDS 30L
 
-/* libcurl ends an exchange at its deadline, unless it is in a loop that looks at no clock: frames of HTTP/2 without
- * content keep it there. Then the sockets are shut down under it, so much later. */
+/* libcurl ends an exchange at its deadline, unless frames of HTTP/2 without content keep it in a loop that looks at no
+ * clock. Then the sockets are shut down under libcurl, this long after the deadline. */
 #define WATCH_USEC (100 * 1000)
 /* A connection attempt has two at most: one each for IPv4 and IPv6. */
 #define SOCKETS_MAX 4

@@ -85,7 +85,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeConnection, gbe_connection_close)
 bool gbe_connection_ask(GbeConnection *connection, const GbeExchange *exchange, long *ret_status,
 			bool *ret_cut, GbeCallFailure *ret_failure);
 
-/* For an object store: large buffers, as sent, through @proxy (a URL; NULL: none), with at most @rate bytes per
- * second in each direction (0: no limit). The strings have to outlive the connection. */
+/* For an object store: large buffers, as sent. @proxy: a URL; NULL: none. @rate: bytes per second in each direction; 0:
+ * no limit. The strings have to outlive the connection. */
 bool gbe_connection_set_bulk(GbeConnection *connection, const char *proxy, guint64 rate,
 			     GbeCallFailure *ret_failure);

@@ -176,8 +176,8 @@ check_status(const GbeGrpcAnswer *answer, GbeCallFailure *ret_failure)
 				    answer->status);
 	else
 		(void)gbe_call_fail(ret_failure, GBE_REACH_DENIED, "%s", text);
-	/* etcd reports its own timeouts with two codes and several texts (etcd.md, section 1), and so a server that stops
-	 * after it has proposed a change. */
+	/* etcd reports its own timeouts with two codes and several texts (etcd.md, section 1). A server that stops
+	 * after it has proposed a change reports the same. */
 	if (answer->status == GBE_GRPC_DEADLINE_EXCEEDED ||
 	    strstr(text, "deadline exceeded") != NULL || strstr(text, "timed out") != NULL ||
 	    strstr(text, "server stopped") != NULL)

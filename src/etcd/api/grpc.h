@@ -6,8 +6,8 @@
 
 /*
  * Parses a server's answer to a gRPC call as it comes, in pieces of any size (github.com/grpc/grpc,
- * doc/PROTOCOL-HTTP2.md): messages with five bytes before each, and the final status in headers or trailers. Keeps
- * at most one message of @limit bytes.
+ * doc/PROTOCOL-HTTP2.md). The answer has messages with five bytes before each, and the final status in headers or
+ * trailers. Keeps at most one message of @limit bytes.
  */
 
 /* A whole message; the memory is only borrowed. Returns false to stop. */

@@ -108,7 +108,7 @@ say_unusable(const GbeBbolt *db, const GbeMetaState state[2])
 	else
 		gbe_findings_add(db->findings, GBE_FINDING_DAMAGE, "bbolt-metas", db->what,
 				 GBE_PLACE_PAGE, 0, GBE_YES, GBE_YES,
-				 "neither of the two meta pages is valid");
+				 "both meta pages are invalid");
 }
 
 /* A commit writes one meta page after everything else is on the disk. If that page is torn, the one before counts. */
@@ -120,10 +120,10 @@ choose_meta(GbeBbolt *db, const GbeBboltMeta meta[2], const GbeMetaState state[2
 
 	for (gsize i = 0; i < 2; i++)
 		if (state[i] == GBE_META_OTHER_SIZE)
-			report_damage(db, "bbolt-page-size", i, GBE_UNKNOWN,
-				      "the meta page names another page size than the file has; "
-				      "etcd takes it all the same, and reads another tree than the "
-				      "other meta page has");
+			report_damage(
+			    db, "bbolt-page-size", i, GBE_UNKNOWN,
+			    "the meta page names another page size than the file has; etcd accepts "
+			    "it, and reads another tree than that of the other meta page");
 	db->meta = meta[newer];
 	db->fell_back = state[1 - newer] != GBE_META_VALID;
 	if (db->fell_back)
@@ -267,7 +267,7 @@ typedef struct {
 	bool is_root;
 	bool right_edge; /* only the last child of each branch */
 	bool stopped;
-	/* Keys ascend over the whole tree: a row's key is above the last row's, and not below the key of the branch
+	/* Keys ascend over the whole tree. A row's key is above the last row's, and not below the key of the branch
 	 * that led to it. */
 	guint8 *last;
 	gsize last_size;
@@ -533,9 +533,10 @@ check_header(Walk *walk, Page *page)
 		return false;
 	}
 	if (header->flags != GBE_PAGE_BRANCH && header->flags != GBE_PAGE_LEAF) {
-		report_damage(walk->db, "bbolt-page-type", page->id, GBE_YES,
-			      "neither a branch nor a leaf (0x%02x) where the tree needs one",
-			      header->flags);
+		report_damage(
+		    walk->db, "bbolt-page-type", page->id, GBE_YES,
+		    "the page's type is 0x%02x, but the tree needs a branch or a leaf here",
+		    header->flags);
 		return false;
 	}
 	if (!in_file(walk->db, page->id, (guint64)header->overflow + 1) ||
@@ -636,7 +637,7 @@ gbe_bbolt_walk(GbeBbolt *db, const GbeBboltBucket *bucket, GbePageSet *reached,
 	} else if (page.header.flags != GBE_PAGE_LEAF || page.header.overflow != 0 ||
 		   GBE_PAGE_HEADER + (guint64)page.header.count * GBE_PAGE_ELEMENT > page.span) {
 		report_damage(db, "bbolt-inline", bucket->page, GBE_UNKNOWN,
-			      "the page inside of bucket \"%s\" is none", bucket->name);
+			      "the page inside of bucket \"%s\" is invalid", bucket->name);
 	} else if (!walk_small_leaf(&walk, &page, error)) {
 		return false;
 	}
@@ -682,7 +683,7 @@ read_free_header(GbeBbolt *db, GbePageSet *reached, guint64 *ret_at, guint64 *re
 	    count > (((guint64)header.overflow + 1) * db->meta.page_size - GBE_PAGE_HEADER) / 8 ||
 	    begin + 8 * count > (id + header.overflow + 1) * db->meta.page_size) {
 		report_damage(db, "bbolt-freelist", id, GBE_YES,
-			      "this page should be the list of free pages and is none");
+			      "this page should be the list of free pages, but has another type");
 		return true;
 	}
 	for (guint64 i = 0; i <= header.overflow; i++) {

@@ -14,8 +14,8 @@
 #define REVISION_SIZE 17
 #define COMPACT "scheduledCompactRev"
 
-/* A database that is edited. Pages are added behind the last one; those that they replace become free, because etcd
- * does not store which pages are. */
+/* A database that is edited. Pages are added after the last one. The pages that they replace become free, because etcd
+ * does not store which pages are free. */
 typedef struct {
 	int fd;
 	const char *what;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Shared by db.c and rows.c, which implement etcd/db/db.h, and etcd's hashes of its database as `etcdctl snapshot
- * status` and `etcdctl endpoint hashkv` print them: CRC-32C over names, keys and values in order (reference etcd.md
- * section 5, mvcc/hash.go). HashKV begins with the name of the bucket "key" and leaves out superseded rows up to
- * the compacted revision; its other rows are the snapshot hash's, in the same order. So rows beyond that revision
- * are summed only once for both.
+ * Shared by db.c and rows.c, which implement etcd/db/db.h. etcd's hashes of its database are those that `etcdctl
+ * snapshot status` and `etcdctl endpoint hashkv` print. Each is a CRC-32C over names, keys and values in order
+ * (reference etcd.md section 5, mvcc/hash.go). HashKV begins with the name of the bucket "key" and leaves out
+ * superseded rows up to the compacted revision. Its other rows are the snapshot hash's, in the same order. So rows
+ * after that revision are summed only once for both.
  */
 #pragma once
 

@@ -213,7 +213,7 @@ take_auth(GbeDbReader *reader, const GbeBboltRow *row)
 {
 	if (key_is(row, "authEnabled") &&
 	    (row->value_size != 1 || row->value == NULL || row->value[0] > 1))
-		report_row(reader, "db-auth", row, "authEnabled is neither yes nor no");
+		report_row(reader, "db-auth", row, "authEnabled has a value that is not yes or no");
 	else if (key_is(row, "authEnabled"))
 		reader->db.refuses |= row->value[0] != 0;
 	if (key_is(row, "authRevision") && row->value_size != 8)

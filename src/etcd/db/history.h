@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Checks each key's rows against each other (rule I2 of reference etcd.md section 5): a put follows the key's last
- * put, or starts again; a deletion follows a put. Also tells which rows a newer row supersedes: HashKV leaves those
- * out up to the compacted revision. State per key may exceed bounded memory. The caller then walks the rows again:
- * a sketch of the first pass (two bits for each of some hashes) finds most keys with one row, and each later pass
- * handles a part of the others.
+ * Checks each key's rows against each other (rule I2 of reference etcd.md section 5). A put follows the key's last put,
+ * or starts again; a deletion follows a put. Also finds the rows that a newer row supersedes. HashKV leaves these out
+ * up to the compacted revision. State per key may exceed bounded memory. The caller then walks the rows again. A sketch
+ * of the first pass (two bits for each of some hashes) finds most keys with one row. Each later pass handles a part of
+ * the others.
  */
 #pragma once
 

@@ -152,8 +152,8 @@ take_number(GbeKeyValue *kv, guint32 number, guint64 value)
 	}
 }
 
-/* Reads a field as etcd itself writes it, which is nearly every field: one byte for the tag, numbers in no more
- * bytes than they need. False: anything else, which the reader of the wire format may still read. */
+/* Reads a field as etcd itself writes nearly every field: one byte for the tag, numbers in no more bytes than they
+ * need. False: anything else, which the reader of the wire format may still read. */
 static inline bool
 quick_number(const guint8 **at, const guint8 *end, guint64 *ret_number)
 {

@@ -255,7 +255,7 @@ finish_histories(Rows *rows, const GbeBboltBucket *bucket, GError **error)
 	if (result->incomplete) {
 		gbe_findings_add(rows->reader->findings, GBE_FINDING_WARNING, "db-history-unread",
 				 rows->reader->bolt.what, GBE_PLACE_FILE, 0, GBE_NO, GBE_UNKNOWN,
-				 "keys were chosen so that their histories cannot be told apart");
+				 "keys were chosen so that their histories look the same");
 		return true;
 	}
 	rows->reader->db.live_keys = result->live;

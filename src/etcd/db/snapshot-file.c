@@ -60,8 +60,8 @@ gbe_snapshot_file_read(int fd, const char *what, const GbeDbOptions *options, Gb
 	if (!summed)
 		gbe_findings_add(findings, GBE_FINDING_WARNING, "snapshot-no-checksum", what,
 				 GBE_PLACE_FILE, 0, GBE_YES, GBE_NO,
-				 "no checksum is behind the database: it was copied, not saved by "
-				 "etcdctl, or is cut off");
+				 "the database has no checksum after it: it was copied, not saved "
+				 "by etcdctl, or is cut off");
 	if (summed && options->level == GBE_VERIFY_FULL &&
 	    !compare_sum(fd, what, (guint64)st.st_size - GBE_SNAPSHOT_SUM, options, findings,
 			 error))
@@ -111,8 +111,9 @@ gbe_snapshot_sum_check(GbeSnapshotSum *sum, GError **error)
 
 	if (sum->size <= GBE_SNAPSHOT_SUM || sum->size % GBE_SNAPSHOT_SECTOR != GBE_SNAPSHOT_SUM)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "its %" G_GUINT64_FORMAT " bytes are no database with a checksum "
-				 "behind it: it is cut off, or is none",
+				 "its %" G_GUINT64_FORMAT
+				 " bytes are not a database with a checksum after it: it is cut "
+				 "off, or is another file",
 				 sum->size);
 	if (!gbe_sha256_end(&sum->sha256, digest, error))
 		return false;

@@ -16,8 +16,8 @@
 bool gbe_snapshot_file_read(int fd, const char *what, const GbeDbOptions *options, GbeDb *ret_db,
 			    GbeFindings *findings, GError **error) GBE_CHECKED;
 
-/* Checks a snapshot file in pieces of any size: the SHA-256 of the database against the 32 bytes behind it. Only at the
- * end it is known which bytes are the last 32, so that many are held back. */
+/* Checks a snapshot file in pieces of any size: the SHA-256 of the database against the 32 bytes after it. Only the end
+ * shows which bytes are the last 32, so that many are held back. */
 typedef struct {
 	GbeSha256 sha256; /* of all but the last bytes */
 	guint8 last[GBE_SNAPSHOT_SUM];
@@ -37,10 +37,10 @@ char *gbe_snapshot_sum_text(const GbeSnapshotSum *sum);
 
 typedef bool (*GbeSnapshotPut)(const void *bytes, gsize size, gpointer data, GError **error);
 
-/* Writes a database as the snapshot file that `etcdctl snapshot save` would make of it: its pages up to the high-water
- * mark, two meta pages with the same content (the second one transaction older), and the SHA-256 of all that. The
- * database was found sound, and has no writer. @put takes the file in pieces. GBE_ERROR_CORRUPT: the file is shorter
- * than it says. */
+/* Writes a database as the snapshot file that `etcdctl snapshot save` would make of it. The file has the pages up to
+ * the high-water mark, two meta pages with the same content (the second one transaction older), and the SHA-256 of all
+ * that. The database was found sound, and has no writer. @put takes the file in pieces. GBE_ERROR_CORRUPT: the file is
+ * shorter than it says. */
 bool gbe_snapshot_write(int fd, const char *what, GbeSnapshotPut put, gpointer data,
 			GError **error) GBE_CHECKED;
 

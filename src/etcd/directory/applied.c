@@ -290,15 +290,15 @@ gbe_applied_judge(const GbeApplied *applied, const char *file, GbeFindings *find
 	if (applied->compacting != 0 && !applied->has_compaction)
 		report_damage(
 		    findings, "member-db-compaction", file, GBE_UNKNOWN,
-		    "it says that a compaction up to revision %" G_GINT64_FORMAT
-		    " was begun, which is beyond every row, and which no entry of the log asks "
-		    "for: etcd would go on from that revision",
+		    "it records the begin of a compaction up to revision %" G_GINT64_FORMAT
+		    ", beyond every row, and no entry of the log asks for that; etcd would "
+		    "continue from that revision",
 		    applied->compacting);
 	else if (applied->made_later != 0 && (lacks || foreign))
 		report_damage(findings, "member-db-index", file, GBE_UNKNOWN,
 			      "its newest row comes from entry " U64
 			      " of the log, and it says that it holds the log up to " U64
-			      " only: etcd would carry out again what was between",
+			      " only: etcd would apply again the entries between",
 			      applied->made_later, applied->index);
 	else if (lacks)
 		report_damage(findings, "member-db-lacks-entries", file, GBE_YES,

@@ -35,7 +35,7 @@ void gbe_applied_init(GbeApplied *applied, const GbeDb *db);
 void gbe_applied_take(const GbeWalSegmentReader *reader, gpointer applied);
 /* The database's clusterVersion is not the one that the log sets. */
 bool gbe_applied_version_differs(const GbeApplied *applied);
-/* @file: the database's name in findings. Only a certain contradiction is damage. A put without a lease is
- * certainly applied unless an alarm or users exist, and so is a transaction without conditions that has such a put.
+/* @file: the database's name in findings. Only a certain contradiction is damage. A put without a lease is certainly
+ * applied unless an alarm or users exist. The same holds for a transaction without conditions that has such a put.
  * Every entry that may have made the newest row counts as if it had. */
 void gbe_applied_judge(const GbeApplied *applied, const char *file, GbeFindings *findings);

@@ -118,7 +118,7 @@ take_name(const Reading *reading, const char *name)
 	below = g_build_filename("member/snap", name, NULL);
 	if (g_str_has_suffix(name, ".broken"))
 		report_file(reading, GBE_FINDING_NOTE, "snap-broken-left", below, GBE_YES, GBE_NO,
-			    "etcd found it broken once and went on without it");
+			    "etcd found it broken once and continued without it");
 	else
 		report_file(reading, GBE_FINDING_NOTE, "member-leftover", below, GBE_YES, GBE_NO,
 			    "%s",
@@ -208,7 +208,7 @@ read_wal(const Reading *reading, int data_fd, int wal_dir_fd, GError **error)
 
 /* ---- the rules between the parts ---- */
 
-/* From 3.7 on, etcd starts from the snapshot that the log names last, and takes the voters from the database: it never
+/* From 3.7 on, etcd starts from the snapshot that the log names last, and takes the voters from the database. It never
  * reads a .snap file. */
 static const GbeVersion without_snapfiles = {.major = 3, .minor = 7, .known = true};
 
@@ -227,7 +227,7 @@ commit_of(const GbeWal *wal)
 	return wal->has_state ? wal->state.commit : 0;
 }
 
-/* Does the log know this snapshot as committed? Then etcd may begin with it. */
+/* Does the log know this snapshot as committed? Then etcd may begin from there. */
 static bool
 is_in_log(const GbeWal *wal, const GbeRaftPoint *point)
 {
@@ -343,11 +343,11 @@ judge_entries(const Reading *reading)
 		number--;
 	if (number == 0 || (directory->snapfile == NULL && !is_in_log(wal, &directory->start))) {
 		if (reads_snapfiles(directory) == GBE_UNKNOWN && last_in_log(wal).index > 0)
-			report_file(
-			    reading, GBE_FINDING_UNKNOWN, "member-no-start", "member/wal", GBE_YES,
-			    GBE_NO,
-			    "no whole .snap file that the log knows of: etcd 3.7 and newer start "
-			    "without, older ones do not, and which one it is for is not known");
+			report_file(reading, GBE_FINDING_UNKNOWN, "member-no-start", "member/wal",
+				    GBE_YES, GBE_NO,
+				    "the log names no whole .snap file; etcd 3.7 and newer start "
+				    "without one, older ones do not, and the version of this "
+				    "data's etcd is unknown");
 		else
 			report_file(
 			    reading, GBE_FINDING_DAMAGE, "member-no-start", "member/wal", GBE_YES,
@@ -396,7 +396,7 @@ judge_state(const Reading *reading)
 			    directory->wal.state.commit, end_of(directory));
 }
 
-/* etcd's own rule: the database is never behind the snapshot. */
+/* etcd's own rule: the database is never older than the snapshot. */
 static bool
 judge_db_and_start(const Reading *reading)
 {
@@ -431,17 +431,17 @@ judge_db_and_start(const Reading *reading)
 		    start != 0 ? GBE_NO : GBE_UNKNOWN, "%s",
 		    start != 0 ? "there is no db, and the log does not reach back to the beginning"
 		    : knows_snapshot
-			? "there is no db, and none of the snapshots that the log knows of: etcd "
-			  "makes it again from the log, which may never have had all of it"
-			: "there is no db: etcd makes it again from the log, which does not end as "
-			  "etcd leaves one; whether it had more nobody can tell");
+			? "the db is missing, and so is every snapshot that the log names; etcd "
+			  "makes the db again from the log, which may not have all of it"
+			: "the db is missing; etcd makes it again from the log, which does not end "
+			  "as etcd leaves one, so that the db may have had more");
 		return false;
 	}
 	if (!directory->db_tells || db->consistent_index >= start)
 		return directory->db_tells;
 	report_file(
 	    reading, GBE_FINDING_DAMAGE, "member-db-behind-snap", "member/snap/db", GBE_YES, GBE_NO,
-	    "it holds what the log says up to entry " U64 ", and etcd begins behind entry " U64,
+	    "it holds what the log says up to entry " U64 ", and etcd begins after entry " U64,
 	    db->consistent_index, start);
 	return false;
 }
@@ -568,7 +568,7 @@ judge_without_log(const Reading *reading)
 
 	if (!directory->has_db)
 		report_file(reading, GBE_FINDING_DAMAGE, "member-not-etcd", "member", GBE_UNKNOWN,
-			    GBE_NO, "neither a database nor a log is in it");
+			    GBE_NO, "it has no database and no log");
 	else if (directory->db_tells && directory->db.consistent_index == 0)
 		report_file(
 		    reading, GBE_FINDING_WARNING, "member-no-wal", "member/wal", GBE_NO, GBE_NO,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reads a whole data directory as etcd does when it starts: which snapshot etcd begins with, whether database, log
- * and snapshot fit together, whose it is, who votes, and what else is there (etcd.md sections 4, 6 and 12). Above
- * all it finds a database that is ahead of its log: etcd starts on it and calls itself healthy, but no write ever
- * ends. Only reads.
+ * Reads a whole data directory as etcd does when it starts (etcd.md sections 4, 6 and 12). Finds the snapshot that etcd
+ * begins with, the member, the voters and other files, and whether database, log and snapshot fit together. Above all
+ * it finds a database that is ahead of its log: etcd starts on it and calls itself healthy, but no write ever ends.
+ * Only reads.
  */
 #pragma once
 

@@ -36,8 +36,8 @@ bool gbe_member_last_write(int data_fd, const char *member_path, gint64 *ret_sec
  * on db only makes a starting etcd wait. We never lock a WAL file: a starting etcd would die.
  */
 
-/* Has a process this database open, and this log? Each is known by the lock that etcd holds on it, and not by names, so
- * that an etcd which serves a copy elsewhere does not count. A look takes no lock that lasts. */
+/* Has a process this database open, and this log? The lock that etcd holds on each is the proof, and not a name. So an
+ * etcd that serves a copy elsewhere does not count. A look takes no lock that lasts. */
 void gbe_opened(int data_fd, const char *member_path, int wal_dir_fd, GbeTri *ret_db,
 		GbeTri *ret_log);
 /* YES: in use. NO: not in use; where @ret_lock_fd is not NULL, *ret_lock_fd holds LOCK_EX on db until it is closed

@@ -171,7 +171,7 @@ take_state(Log *log)
 		return;
 	}
 	if (state.term < before.term || state.commit < before.commit)
-		report_disorder(log, "the state goes back behind the one before it");
+		report_disorder(log, "the state is older than the one before it");
 	log->wal->state = state;
 }
 
@@ -209,8 +209,8 @@ take_entry(Log *log)
 		return;
 	}
 	check_length(log);
-	/* No checksum covers a record's type. A state that is read as an entry, or the reverse, breaks raft's rules: terms
-	 * never decrease from entry to entry, and committed entries are not replaced. */
+	/* No checksum covers a record's type. A state that is read as an entry, or the reverse, breaks raft's rules.
+	 * Terms never decrease from entry to entry, and committed entries are not replaced. */
 	if (entry.term > TERM_MAX)
 		report_disorder(log, "the entry's term cannot be right");
 	else if (entry.index <= wal->state.commit)
@@ -279,11 +279,9 @@ take_record(Log *log)
 		/* The head of a segment has the checksum of the previous one. The oldest segment follows one that
 		 * was deleted. */
 		if (reader->running != 0 && reader->running != reader->record.crc)
-			report_damage(
-			    log, "wal-chain",
-			    "it does not go on from the records before it: some are missing at "
-			    "their "
-			    "end, or a segment in between");
+			report_damage(log, "wal-chain",
+				      "it does not continue the records before it: some are "
+				      "missing at their end, or a segment in between");
 		reader->running = reader->record.crc;
 		break;
 	case GBE_WAL_SNAPSHOT:

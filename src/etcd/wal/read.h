@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reads a whole write-ahead log as etcd does when it starts (etcd.md section 6): every segment in order, every
- * record's checksum, which follows from all before it, and what the records say of members, snapshots, the state
- * and the entries. Memory does not grow with the log. An unfinished record and bytes behind the end, in the last
- * segment alone, are no damage: a power cut may leave them, they were never acknowledged, and etcd removes them.
+ * Reads a whole write-ahead log as etcd does when it starts (etcd.md section 6). Reads every segment in order, and
+ * checks every record's checksum, which follows from all before it. Keeps what the records say of members, snapshots,
+ * the state and the entries. Memory does not grow with the log. In the last segment, an unfinished record and bytes
+ * after the end are not damage. A power cut may leave them, they were never acknowledged, and etcd removes them.
  */
 #pragma once
 

@@ -17,7 +17,7 @@
 
 typedef struct {
 	guint64 length;	 /* of the record: not 0 */
-	guint64 padding; /* zeros behind the record, 0 to 7 */
+	guint64 padding; /* zeros after the record, 0 to 7 */
 } GbeWalFrame;
 
 /* @at: GBE_WAL_FRAME bytes. False: the length is zero, which ends a segment's records. */

@@ -230,7 +230,7 @@ gbe_wal_commit(int wal_fd, const char *path, const GbeHardState *state, GError *
 	last = segments->pdata[segments->len - 1];
 	bytes = state_record(state, end.running);
 	fd = openat(wal_fd, last->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	/* A write that was cut off may lie behind the end. Zeros are what etcd leaves there. */
+	/* A write that was cut off may follow the end. etcd leaves zeros there. */
 	if (fd < 0 || ftruncate(fd, (off_t)end.offset) < 0 ||
 	    pwrite(fd, bytes->data, bytes->len, (off_t)end.offset) != (ssize_t)bytes->len ||
 	    ftruncate(fd, (off_t)MAX(last->size, end.offset + bytes->len + GBE_WAL_FRAME)) < 0)

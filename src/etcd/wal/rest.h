@@ -24,8 +24,8 @@ typedef enum {
 	GBE_RAFT_V2_KEY,
 } GbeRaftKind;
 
-/* Classifies an entry of etcd's log (etcd's api/etcdserverpb/raft_internal.proto): does it change what a snapshot
- * holds, or a key of the v2 API, or none of these, like a new leader's entry or a member's name? Needs only the
+/* Classifies an entry of etcd's log (etcd's api/etcdserverpb/raft_internal.proto). Does it change the content of a
+ * snapshot, or a key of the v2 API? A new leader's entry and a member's name change none of these. Needs only the
  * beginning of the entry: @have of the data's bytes are at @at. */
 GbeRaftKind gbe_raft_request_kind(const guint8 *at, gsize have);
 
@@ -39,10 +39,10 @@ GbeRaftKind gbe_raft_request_kind(const guint8 *at, gsize have);
 bool gbe_v2_keys_count(int fd, const char *what, guint64 *ret_count, GError **error) GBE_CHECKED;
 
 /*
- * Appends one record to a copy of a log: all its entries are agreed upon. A member knows of that a moment later
- * than the leader that acknowledged a write, so that where only its log is left, an acknowledged write may be in an
- * entry that it does not call agreed upon; etcd's --force-new-cluster would drop it. @state: the log's last one,
- * with the new ->commit. Not synced: the log is a copy.
+ * Appends one record to a copy of a log: all its entries are agreed upon. A member learns that later than the leader
+ * that acknowledged a write. If only the member's log is left, an acknowledged write may be in an entry that is not
+ * recorded as agreed upon. etcd's --force-new-cluster would drop this entry. @state: the log's last one, with the new
+ * ->commit. Not synced: the log is a copy.
  */
 bool gbe_wal_commit(int wal_fd, const char *path, const GbeHardState *state,
 		    GError **error) GBE_CHECKED;

@@ -171,8 +171,8 @@ is_misframed(GbeWalSegmentReader *reader, bool *ret_is, GError **error)
 
 /*
  * etcd preallocates with zeros, reads up to the first length of zero, and clears the rest when it starts. Other bytes
- * there are what a power cut left of an unacknowledged write, or the log has a hole and etcd would drop promised
- * entries. Two writes in a row behind the hole prove a hole, because etcd flushes the log between them.
+ * there are the rest of an unacknowledged write after a power cut, or the log has a hole and etcd would drop promised
+ * entries. Two writes in a row after it prove a hole, because etcd flushes the log between them.
  */
 typedef struct {
 	GbeWindow *window; /* of the segment */
@@ -181,7 +181,7 @@ typedef struct {
 	/* The result: */
 	bool dirty;	  /* there is a byte that is not zero */
 	guint64 dirty_at; /* the first such byte */
-	bool flushed;	  /* records behind the hole were flushed */
+	bool flushed;	  /* records after the hole were flushed */
 	guint64 flushed_at;
 } Tail;
 
@@ -210,7 +210,7 @@ find_dirt(Tail *tail, guint64 *at, bool *ret_found, GError **error)
 			break;
 		if (*ret_found || *at >= tail->size)
 			continue;
-		/* ENXIO: only a hole is left up to the end. Other errors: this file system cannot tell. */
+		/* ENXIO: only a hole is left up to the end. Other errors: this file system does not report holes. */
 		data = lseek(tail->window->fd, (off_t)*at, SEEK_DATA);
 		if (data < 0 && errno == ENXIO)
 			break;
@@ -291,10 +291,9 @@ follow_records(Tail *tail, guint64 *at, bool entry, GError **error)
 	return true;
 }
 
-/* Scans from @from up to the end of the file. Holes of the file are skipped. @entry: an
- * entry, whole but for its frame, ends right before @from. The proof of a flush: an entry, then a state or only entries,
- * then a state, then an entry, each with the checksum that follows from its predecessor: the first and all before it
- * were flushed. */
+/* Scans from @from up to the end of the file. Holes of the file are skipped. @entry: an entry, whole but for its frame,
+ * ends right before @from. The proof of a flush is an entry, then a state or only entries, then a state, then an entry,
+ * each with the checksum that follows from its predecessor. Then the first and all before it were flushed. */
 static bool
 scan_tail(Tail *tail, guint64 from, bool entry, GError **error)
 {
@@ -338,10 +337,9 @@ report_askew(const Ending *ending)
 {
 	if (ending->reader->offset % GBE_WAL_FRAME == 0)
 		return false;
-	report_record(
-	    ending, GBE_FINDING_DAMAGE, "wal-length", GBE_NO, GBE_YES,
-	    "the record before is not as long as its frame says: etcd would take this for "
-	    "the end, and remove what lies behind");
+	report_record(ending, GBE_FINDING_DAMAGE, "wal-length", GBE_NO, GBE_YES,
+		      "the record before it is not as long as its frame says; etcd would take this "
+		      "for the end, and remove what follows");
 	return true;
 }
 
@@ -354,10 +352,9 @@ only_length_is_wrong(const Ending *ending, bool missing, bool *ret_is, GError **
 		return false;
 	*ret_is = *ret_is && !missing;
 	if (*ret_is)
-		report_record(
-		    ending, GBE_FINDING_DAMAGE, "wal-length", GBE_NO, GBE_YES,
-		    "the record is whole, but for its length, which is not: etcd would cut it off, "
-		    "and all behind it");
+		report_record(ending, GBE_FINDING_DAMAGE, "wal-length", GBE_NO, GBE_YES,
+			      "the record is intact except for its length field; etcd would "
+			      "truncate the log here");
 	return true;
 }
 
@@ -365,11 +362,12 @@ only_length_is_wrong(const Ending *ending, bool missing, bool *ret_is, GError **
 static void
 report_hole(const Ending *ending, const Tail *tail, const char *what)
 {
-	gbe_findings_add(ending->findings, GBE_FINDING_DAMAGE, "wal-hole", ending->file,
-			 GBE_PLACE_RECORD, ending->reader->offset, GBE_NO, GBE_YES,
-			 "%s, and behind it lie records that had been flushed (at byte "
-			 "%" G_GUINT64_FORMAT "): etcd would remove them",
-			 what, tail->flushed_at);
+	gbe_findings_add(
+	    ending->findings, GBE_FINDING_DAMAGE, "wal-hole", ending->file, GBE_PLACE_RECORD,
+	    ending->reader->offset, GBE_NO, GBE_YES,
+	    "%s, and after it are records that had been flushed (at byte %" G_GUINT64_FORMAT
+	    "); etcd would remove them",
+	    what, tail->flushed_at);
 }
 
 static bool
@@ -409,7 +407,7 @@ judge_zero(const Ending *ending, GbeTri *ret_whole, GError **error)
 	*ret_whole = GBE_UNKNOWN;
 	gbe_findings_add(ending->findings, GBE_FINDING_NOTE, "wal-tail", ending->file,
 			 GBE_PLACE_OFFSET, tail.dirty_at, GBE_NO, GBE_NO,
-			 "bytes behind the end of the log, at byte %" G_GUINT64_FORMAT
+			 "bytes after the end of the log, at byte %" G_GUINT64_FORMAT
 			 ": a write that was cut off, or was never acknowledged",
 			 reader->offset);
 	return true;
