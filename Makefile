@@ -38,6 +38,7 @@
 ##   source-archive     the tree as a tarball, for rpmbuild
 ##   dist               what a release is: HEAD as a tarball in build/dist, with its SHA-256 beside it
 ##   install            install below $(DESTDIR)$(prefix)
+##   uninstall          remove the files that install with the same variables writes
 ##   clean              remove build/
 ##   deps               install what build, tests and demo need (root; apt-get or dnf); may stand
 ##                      in one call with others: make deps demo
@@ -69,7 +70,7 @@
 ## Directories for install
 ##   DESTDIR prefix=/usr bindir libexecdir sysconfdir=/etc localstatedir=/var mandir docdir datadir
 ##   greenbootdir=$(prefix)/lib/greenboot systemdsystemunitdir systemgeneratordir tmpfilesdir
-##   catalogdir dracutmodulesdir bashcompletiondir zshcompletiondir fishcompletiondir selinuxdir sosdir cockpitdir
+##   catalogdir dracutmodulesdir bashcompletiondir zshcompletiondir fishcompletiondir selinuxdir sosdir cockpitdir metainfodir
 ##
 ## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME with the library
 ## that they share and hooks/greenboot-etcd-PROGRAM, archives for the tests, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
@@ -149,12 +150,14 @@ tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 catalogdir ?= $(prefix)/lib/systemd/catalog
 dracutmodulesdir ?= $(prefix)/lib/dracut/modules.d
 bashcompletiondir ?= $(datadir)/bash-completion/completions
-zshcompletiondir ?= $(datadir)/zsh/site-functions
+# Debian's zsh looks into vendor-completions, others into site-functions.
+zshcompletiondir ?= $(datadir)/zsh/$(if $(wildcard /usr/share/zsh/vendor-completions),vendor-completions,site-functions)
 fishcompletiondir ?= $(datadir)/fish/vendor_completions.d
 selinuxdir ?= $(datadir)/selinux/packages/targeted
 # Where sos looks depends on the version of Python: the package says it.
 sosdir ?= $(datadir)/greenboot-etcd/sos
 cockpitdir ?= $(datadir)/cockpit/greenboot-etcd
+metainfodir ?= $(datadir)/metainfo
 
 CFLAGS ?= -O2 -g
 NM ?= nm
@@ -194,7 +197,7 @@ say = $(if $(filter 1,$(V))$(silent),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 # These start a make of their own in the same build directory: one after the other, each with all the
 # jobs that -j allows.
 ifneq ($(word 2,$(MAKECMDGOALS)),)
-ifneq ($(filter check check-% lint warnings asan fuzz demo demo-powercut bench install clean,$(MAKECMDGOALS)),)
+ifneq ($(filter check check-% lint warnings asan fuzz demo demo-powercut bench install uninstall clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
 endif
@@ -629,39 +632,24 @@ completions:
 
 # ---- install -------------------------------------------------------------------------------------
 
-# The files name the default directories; where others are asked for, they follow.
+# The files name the default directories; with other directories, the names follow.
 relocate = sed -e 's|/usr/libexec/greenboot-etcd|$(libexecdir)/greenboot-etcd|g' \
 	-e 's|/usr/bin/greenboot-etcd|$(bindir)/greenboot-etcd|g'
-# $(call put,MODE,FILES,DIRECTORY), without a word where there are no such files
-put = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && \
-	$(INSTALL) -m $(1) $(2) '$(DESTDIR)$(3)',:)
-# The same for text that names programs; $(4) is put before the names
-put_text = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && t=$$(mktemp) && for f in $(2); do \
-	$(relocate) "$$f" >"$$t" && \
-	$(INSTALL) -m $(1) "$$t" '$(DESTDIR)$(3)'/$(4)"$$(basename "$$f")" || exit 1; \
-	done && rm -f "$$t",:)
+# Links of the documentation lead to the installed file. Without one, only the text of the link stays.
+relink = sed -E -e 's@\]\((\.\./)?data/(examples|image)@](\1examples@g' \
+	-e 's@\[([^][]*)\]\((\.\./)?(\.ci|data|greenboot\.d|hooks|rpm|src|tests|CONTRIBUTING|LICENSE)[^()]*\)@\1@g'
 
-plain_hooks := $(filter-out $(generator),$(hooks)) $(initramfs) $(optional)
-shims := $(wildcard greenboot.d/*/*.sh greenboot.d/*/*/*.sh)
-unit_files := $(wildcard $(foreach d,hooks $(PROGRAMS:%=hooks/%),$(d)/*.service $(d)/*.path $(d)/*.timer $(d)/*.target))
-absent := $(filter-out $(PROGRAMS),store certs cluster)
-man_pages := $(filter-out $(absent:%=data/man/greenboot-etcd-%.8),$(wildcard data/man/*.[1-8]))
-
-.PHONY: install
-install: all
-	$(Q)$(link) $(rpath_cli) -o $(B)/greenboot-etcd.installed $(call objects,$(cli_sources)) \
-		$(shared) $(library) $(LDLIBS) $(pkg_libs)
-	$(Q)$(INSTALL) -D -m 0755 $(B)/greenboot-etcd.installed '$(DESTDIR)$(bindir)/greenboot-etcd'
+# What is installed, once for both targets: they define put, put_text, put_docs and put_link.
+# $(call put,MODE,FILES,DIRECTORY) does nothing without files; put_text follows the directories, and $(4) is put before
+# the names; put_docs follows the links; $(call put_link,TARGET,FILE).
+define installation
+	$(Q)$(call put,0755,$(B)/installed/greenboot-etcd,$(bindir))
 	$(Q)$(call put,0755,$(shared) $(plain_hooks),$(libexecdir)/greenboot-etcd)
-	$(Q)$(if $(filter cluster,$(PROGRAMS)),ln -sf greenboot-etcd-cluster \
-		'$(DESTDIR)$(libexecdir)/greenboot-etcd/greenboot-etcd-member')
-	$(Q)$(if $(generator),$(INSTALL) -D -m 0755 $(generator) \
-		'$(DESTDIR)$(systemgeneratordir)/greenboot-etcd-generator')
+	$(Q)$(if $(filter cluster,$(PROGRAMS)),$(call put_link,greenboot-etcd-cluster,$(libexecdir)/greenboot-etcd/greenboot-etcd-member))
+	$(Q)$(call put,0755,$(generator:%/generator=%/greenboot-etcd-generator),$(systemgeneratordir))
 	$(Q)$(foreach d,$(sort $(dir $(shims))),$(call put_text,0755,$(filter \
 		$(d)%,$(wildcard $(d)*.sh)),$(greenbootdir)/$(patsubst greenboot.d/%/,%,$(d))) &&) :
 	$(Q)$(call put_text,0644,$(unit_files),$(systemdsystemunitdir),greenboot-etcd-)
-	$(Q)for f in $(patsubst %,'$(DESTDIR)$(systemdsystemunitdir)'/greenboot-etcd-%,$(notdir $(filter %.service,$(unit_files)))); do \
-		sed '1,/^\[Service\]/d' hooks/sandbox.conf >>"$$f" || exit 1; done
 	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0755,$(wildcard \
 		$(d)*.sh),$(dracutmodulesdir)/$(patsubst dracut/%/,%,$(d))) &&) :
 	$(Q)$(foreach d,$(wildcard dracut/*/),$(call put_text,0644,$(wildcard $(d)*.service \
@@ -676,10 +664,54 @@ install: all
 	$(Q)$(call put,0644,$(wildcard data/selinux/*.cil),$(selinuxdir))
 	$(Q)$(call put,0644,$(wildcard data/sos/*.py),$(sosdir))
 	$(Q)$(call put,0644,$(wildcard data/cockpit/greenboot-etcd/*),$(cockpitdir))
+	$(Q)$(call put,0644,$(wildcard data/cockpit/*.metainfo.xml),$(metainfodir))
 	$(Q)$(call put,0644,$(wildcard data/examples/* data/image/*),$(docdir)/examples)
-	$(Q)$(call put,0644,$(wildcard docs/*),$(docdir)/docs)
+	$(Q)$(call put,0644,$(filter-out %.md,$(wildcard docs/*)),$(docdir)/docs)
+	$(Q)$(call put_docs,0644,$(wildcard docs/*.md),$(docdir)/docs)
+	$(Q)$(call put_docs,0644,README.md NEWS.md,$(docdir))
 	$(Q)$(foreach n,1 5 7 8,$(call put,0644,$(filter \
 		%.$(n),$(man_pages)),$(mandir)/man$(n)) &&) :
+endef
+
+plain_hooks := $(filter-out $(generator),$(hooks)) $(initramfs) $(optional)
+shims := $(wildcard greenboot.d/*/*.sh greenboot.d/*/*/*.sh)
+unit_files := $(wildcard $(foreach d,hooks $(PROGRAMS:%=hooks/%),$(d)/*.service $(d)/*.path $(d)/*.timer $(d)/*.target))
+absent := $(filter-out $(PROGRAMS),store certs cluster)
+man_pages := $(filter-out $(absent:%=data/man/greenboot-etcd-%.8),$(wildcard data/man/*.[1-8]))
+
+.PHONY: install uninstall
+install: put = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && \
+	$(INSTALL) -m $(1) $(2) '$(DESTDIR)$(3)',:)
+install: put_through = $(if $(strip $(2)),$(INSTALL) -d '$(DESTDIR)$(3)' && t=$$(mktemp) && for f in $(2); do \
+	$(5) "$$f" >"$$t" && \
+	$(INSTALL) -m $(1) "$$t" '$(DESTDIR)$(3)'/$(4)"$$(basename "$$f")" || exit 1; \
+	done && rm -f "$$t",:)
+install: put_text = $(call put_through,$(1),$(2),$(3),$(4),$(relocate))
+install: put_docs = $(call put_through,$(1),$(2),$(3),,$(relink))
+install: put_link = ln -sf '$(1)' '$(DESTDIR)$(2)'
+install: all
+	$(Q)mkdir -p $(B)/installed
+	$(Q)$(link) $(rpath_cli) -o $(B)/installed/greenboot-etcd $(call objects,$(cli_sources)) \
+		$(shared) $(library) $(LDLIBS) $(pkg_libs)
+	$(Q)$(if $(generator),cp $(generator) $(generator:%/generator=%/greenboot-etcd-generator))
+	$(installation)
+	$(Q)for f in $(patsubst %,'$(DESTDIR)$(systemdsystemunitdir)'/greenboot-etcd-%,$(notdir $(filter %.service,$(unit_files)))); do \
+		sed '1,/^\[Service\]/d' hooks/sandbox.conf >>"$$f" || exit 1; done
+	$(Q)$(if $(DESTDIR),,journalctl --update-catalog 2>/dev/null ||) \
+		echo "greenboot-etcd: run journalctl --update-catalog on the target, so that journalctl -x explains the messages"
+
+# The same variables as for install name the same files. Configuration, backups and records stay. A directory goes if its
+# path has this program's name and nothing is left in it.
+uninstall: put = $(if $(strip $(2)),for f in $(notdir $(2)); do rm -f '$(DESTDIR)$(3)'/$(4)"$$f" || exit 1; done; \
+	d='$(3)'; while case $$d in (*greenboot-etcd*) ;; (*) false ;; esac && rmdir '$(DESTDIR)'"$$d" 2>/dev/null; do \
+	d=$$(dirname "$$d"); done,:)
+uninstall: put_text = $(call put,$(1),$(2),$(3),$(4))
+uninstall: put_docs = $(call put,$(1),$(2),$(3))
+uninstall: put_link = $(call put,,$(2),$(patsubst %/,%,$(dir $(2))))
+uninstall:
+	$(installation)
+	$(Q)$(if $(DESTDIR),:,journalctl --update-catalog 2>/dev/null || :)
+	@echo "greenboot-etcd: backups and records in $(localstatedir)/lib/greenboot-etcd stay"
 
 # ---- packages ------------------------------------------------------------------------------------
 

@@ -5,61 +5,7 @@
 # terminal is what the demo prints.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
-
-# links FILE: "LINE TARGET" of each link that stands outside of code.
-links() {
-	awk '
-		/^ *(```|~~~)/ { code = !code; next }
-		code { next }
-		{
-			gsub(/`[^`]*`/, "")
-			rest = $0
-			while (match(rest, /\]\([^()]*\)|(href|src|srcset)="[^"]*"|^\[[^]]*\]: *[^ ]+/)) {
-				target = substr(rest, RSTART, RLENGTH)
-				rest = substr(rest, RSTART + RLENGTH)
-				sub(/^\]\( */, "", target) || sub(/^[a-z]+="/, "", target) || sub(/^\[[^]]*\]: */, "", target)
-				sub(/( +"[^"]*")? *\)$/, "", target) || sub(/"$/, "", target)
-				print NR, target
-			}
-		}' "$1"
-}
-
-# anchors FILE: what # may be followed by. Punctuation goes, blanks become -, a second heading of a name gets -1.
-anchors() {
-	awk '/^ *(```|~~~)/ { code = !code; next } !code && sub(/^#+ +/, "")' "$1" |
-		sed -E 's/ +#* *$//; s/!?\[([^]]*)\]\([^()]*\)/\1/g; s/.*/\L&/; s/[^[:alnum:] _-]//g; s/ /-/g' |
-		awk '{ print seen[$0]++ ? $0 "-" seen[$0] - 1 : $0 }'
-}
-
-# dead FILE...: "FILE:LINE: TARGET: WHY" of the links that lead nowhere.
-dead() {
-	local file line target path anchor
-	local -A tree=([.]=1)
-
-	while IFS= read -r path; do
-		tree[$path]=1
-		while [[ $path == */* ]]; do
-			path=${path%/*}
-			tree[$path]=1
-		done
-	done < <(files '*')
-	for file in "$@"; do
-		while read -r line target; do
-			case $target in
-			[a-z]*:*) continue ;;
-			esac
-			path=${target%%#*}
-			anchor=${target#"$path"}
-			[ -z "$path" ] || path=$(realpath -m --relative-to=. "$(dirname "$file")/$path")
-			path=${path:-$file}
-			if [ -z "${tree[$path]:-}" ]; then
-				echo "$file:$line: $target: not in the tree"
-			elif [ -n "$anchor" ] && ! { [[ $path == *.md ]] && anchors "$path" | grep -qxF -- "${anchor#\#}"; }; then
-				echo "$file:$line: $target: no such heading"
-			fi
-		done < <(links "$file")
-	done
-}
+. "$(dirname "$0")/links.bash"
 
 mapfile -t pages < <(files README.md CONTRIBUTING.md NEWS.md 'docs/*.md' 'tests/*.md')
 check_each links dead "${pages[@]}"

@@ -139,6 +139,7 @@ check cockpit-files "$(contents cockpit-greenboot-etcd | diff - <(
 		echo "0644 /usr/share/cockpit/greenboot-etcd/$file"
 	done
 	printf '0644 /usr/share/doc/greenboot-etcd/docs/%s\n' cockpit-dark.png cockpit.md cockpit.png
+	echo "0644 /usr/share/metainfo/org.greenboot_etcd.cockpit.metainfo.xml"
 ))"
 for system in microshift k3s; do
 	check $system-files "$(contents greenboot-etcd-$system | diff - <(
