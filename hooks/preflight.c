@@ -55,6 +55,6 @@ run_preflight(const char *root, const char *config)
 
 GBE_HOOK(.program = "preflight",
 	 .summary = "Would the backup before the next update succeed, and can the update "
-		    "be taken back?\nEnds with 0, with 5 where not, or with 7 where that "
-		    "cannot be told.",
+		    "be taken back?\nThe exit status is 0 for yes, 5 for no, and 7 for "
+		    "unknown.",
 	 .on_usage = GBE_EXIT_USAGE, .run = run_preflight)

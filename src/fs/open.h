@@ -34,9 +34,9 @@ bool gbe_make_dirs(int root_fd, const char *path, mode_t mode, int *ret_fd,
 /* The path that @path (normalized) names once the symlinks on its way are followed, inside the root. Names that
  * do not exist stay: their file system may not be mounted yet. Newly allocated. */
 char *gbe_path_resolve(int root_fd, const char *path);
-/* Reads a regular file of at most @max bytes. A FIFO, a device or a longer file is GBE_ERROR_CORRUPT. A NUL follows
- * the *ret_size bytes in *ret_bytes. Files of /proc, whose size is 0, are read, too. By name: O_NOFOLLOW. Below the
- * root: symlinks are followed inside the root. */
+/* Reads a regular file of at most @max bytes. A FIFO, a device or a longer file is GBE_ERROR_CORRUPT. A NUL follows the
+ * *ret_size bytes in *ret_bytes. Files of /proc, whose size is 0, are also read. By name: O_NOFOLLOW. Below the root:
+ * symlinks are followed inside the root. */
 bool gbe_read_file_at(int dir_fd, const char *name, gsize max, char **ret_bytes, gsize *ret_size,
 		      GError **error) GBE_CHECKED;
 bool gbe_read_in_root(int root_fd, const char *path, gsize max, char **ret_bytes, gsize *ret_size,
@@ -46,9 +46,9 @@ bool gbe_read_at(int fd, void *buffer, gsize size, guint64 offset, gsize *ret_go
 		 GError **error) GBE_CHECKED;
 /* Does @name in @dir_fd mean the file that @fd has open? */
 bool gbe_is_named_at(int fd, int dir_fd, const char *name);
-/* GBE_ERROR_UNSAFE_SOURCE when others than root can write to a directory on the way to @path (not @path itself): a
- * directory that is not owned by root (or by the effective user), or is group- or world-writable without the sticky
- * bit. Symlinks on the way are followed inside the root, and their owner counts, too. */
+/* GBE_ERROR_UNSAFE_SOURCE: a user other than root can write to a directory on the way to @path (not @path itself). Such
+ * a directory belongs to a user other than root (or the effective user), or is group- or world-writable without the
+ * sticky bit. Symlinks on the way are followed inside the root, and their owner also counts. */
 bool gbe_check_parents(int root_fd, const char *path, GError **error) GBE_CHECKED;
 /* The path must be absolute, without a "." or ".." component or a control character; "//" and a trailing '/' are
  * folded. The result is newly allocated. GBE_ERROR_USAGE names @what. */

@@ -71,7 +71,7 @@ gbe_own_dir_in_the_way_at(int dir_fd, const char *name)
 		return false;
 	if (!S_ISDIR(st.st_mode))
 		return true;
-	/* A chown of all of the data changes ours, too. */
+	/* A chown of all of the data also changes our directory. */
 	return st.st_uid != geteuid() && gbe_open_dir_at(dir_fd, name, &fd, NULL) &&
 	       fstatat(fd, "backups", &below, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Opens directories of this program in a place that belongs to somebody else: below the root of the data's file
- * system. Where that root is the data directory itself, the unprivileged etcd user owns it. The owner of the place
- * decides what the names in it are, so that a directory which is not ours is not used. Implemented in own-dir.c,
- * own-dir-find.c.
+ * Opens directories of this program in a place of another owner: below the root of the data's file system. If that root
+ * is the data directory itself, the unprivileged etcd user owns it. The owner of the place decides on the names in it,
+ * so that a directory which is not ours is not used. Implemented in own-dir.c, own-dir-find.c.
  */
 #pragma once
 
@@ -17,15 +16,15 @@
 bool gbe_own_dir_open_at(int dir_fd, const char *const *names, bool make, int *ret_fd,
 			 GError **error) GBE_CHECKED;
 
-/* Finds the directory with that identity (gbe_tree_identity()): the owner of the place may have given it another name
- * in there, but cannot move our directory elsewhere. *ret_name: its name in @dir_fd; NULL: it is not there. With @back,
- * the directory gets @name again; something else at @name gets the other name. After a power cut the directory has one of
+/* Finds the directory with that identity (gbe_tree_identity()). The owner of the place may have renamed our directory
+ * inside it, but cannot move it elsewhere. *ret_name: its name in @dir_fd; NULL: it is not there. With @back, the
+ * directory gets @name again; something else at @name gets the other name. After a power cut the directory has one of
  * the two names, and the next call finishes. */
 bool gbe_own_dir_find_at(int dir_fd, const char *name, const char *identity, bool back,
 			 char **ret_name, GError **error) GBE_CHECKED;
-/* Is something at @name that is not ours, and holds nothing of ours? A directory of root's, and one with backups in it,
- * is not in the way: the mode or the owner of ours may have been changed. */
+/* Is something at @name that is not ours, and holds nothing of ours? A directory of root, or one with backups in it, is
+ * not in the way: it may be ours with a changed mode or owner. */
 bool gbe_own_dir_in_the_way_at(int dir_fd, const char *name);
-/* Makes way for a directory of ours: a directory or a file in the way becomes "NAME.not-ours-1", what is neither is
- * removed. After a power cut @name is free, or as it was. */
+/* Makes way for a directory of ours: a directory or a file in the way becomes "NAME.not-ours-1", and an entry of
+ * another type is removed. After a power cut @name is free, or as it was. */
 bool gbe_own_dir_make_way_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;

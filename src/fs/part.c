@@ -74,7 +74,8 @@ gbe_part_begin(int dir_fd, const char *name, bool replace, GbePart *ret_part, GE
 	/* The previous holder of the lock may have published or removed the file. */
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !gbe_is_named_at(fd, dir_fd, part))
 		return gbe_throw(error, GBE_ERROR_BUSY,
-				 "somebody else is writing %s; try again when that is over", path);
+				 "another process is writing %s; try again when it has finished",
+				 path);
 	if (ftruncate(fd, 0) < 0 || fchmod(fd, 0600) < 0)
 		return gbe_throw_errno(error, errno, "cannot begin %s", part);
 	*ret_part = (GbePart){.dir_fd = dir_fd,
@@ -125,7 +126,7 @@ gbe_part_publish(GbePart *part, GError **error)
 		if (!gbe_rename_new_at(part->dir_fd, part->part, part->dir_fd, part->name, error))
 			return false;
 	} else if (renameat(part->dir_fd, part->part, part->dir_fd, part->name) < 0) {
-		return gbe_throw_errno(error, errno, "cannot put %s in its place", part->name);
+		return gbe_throw_errno(error, errno, "cannot move %s into place", part->name);
 	}
 	gbe_close_fd(&part->fd);
 	return !GBE_FAULT("part-renamed", error) && gbe_sync_dir(part->dir_fd, part->name, error) &&

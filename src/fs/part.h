@@ -15,7 +15,7 @@
 
 typedef struct {
 	int dir_fd; /* borrowed */
-	int fd;	    /* readable, too; -1: none, or the file was published */
+	int fd;	    /* also readable; -1: none, or the file was published */
 	char *name, *part;
 	bool replace;
 	off_t written, started; /* bytes written; and how many of them the disk was told to write */

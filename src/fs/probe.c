@@ -17,9 +17,9 @@
 #include <sys/vfs.h>
 
 /*
- * An id of a file system that stays the same over reboots, kernels and programs: it is stored, and an older
- * deployment with an older kernel compares it. So each file system is asked in the way that all supported kernels
- * (5.8 and newer) know. Only the others are asked by the newer, general ioctl.
+ * An id of a file system that stays the same over reboots, kernels and programs. The id is stored, and an older
+ * deployment with an older kernel compares it. So each file system is asked in the way that all supported kernels (5.8
+ * and newer) know. Only the others are asked by the newer, general ioctl.
  */
 #define UUID_SIZE 16
 
@@ -189,7 +189,7 @@ gbe_probe_clone(int src_dir, int dst_dir)
 		flags = (flags & ~FS_NOCOW_FL) | (src_flags & FS_NOCOW_FL);
 		(void)ioctl(dst, FS_IOC_SETFLAGS, &flags);
 	}
-	/* A full disk leaves nothing to clone; a file system that shares no blocks says so all the same. */
+	/* A full disk leaves no room for a clone, but a file system that cannot share blocks still reports that. */
 	if (pwrite(src, block, PROBE_SIZE, 0) != PROBE_SIZE && errno != ENOSPC && errno != EDQUOT)
 		return GBE_UNKNOWN;
 	if (ioctl(dst, FICLONE, src) == 0)
@@ -235,8 +235,8 @@ gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_point, GE
 	}
 	mount_point = (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 	if ((stx.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0) {
-		/* This file system does not report it: compare devices. btrfs gives each subvolume one of its own,
-		 * too. */
+		/* This file system does not report it: compare devices. btrfs also gives each subvolume a device number
+		 * of its own. */
 		if (statx(parent_fd, "", AT_EMPTY_PATH, STATX_TYPE, &parent) < 0)
 			return gbe_throw_errno(error, errno, "cannot look at the parent of %s",
 					       name);

@@ -16,16 +16,16 @@ bool gbe_is_subvolume(int dir_fd);
 bool gbe_is_mount_point_at(int parent_fd, const char *name, bool *ret_mount_point,
 			   GError **error) GBE_CHECKED;
 bool gbe_tell_same_filesystem(int fd_a, int fd_b, bool *ret_same, GError **error) GBE_CHECKED;
-/* False also where it cannot be told: for callers that copy or flush more then. */
+/* False also if this is unknown: for callers that copy or flush more then. */
 bool gbe_same_filesystem(int fd_a, int fd_b);
 /* Can rename(2) move something from the one directory to the other? It refuses where they are below two mounts, also
  * when both are of one file system. */
 bool gbe_same_mount(int fd_a, int fd_b);
 bool gbe_is_btrfs(int fd);
 bool gbe_is_xfs(int fd);
-/* "<file system>:<handle>" identifies a directory whatever its name is, and never later means another directory.
- * The handle is name_to_handle_at's (type and bytes in hex), else device, inode and birth time; NULL where the
- * kernel gives neither. The file system's id is needed because two new btrfs give equal handles. */
+/* "<file system>:<handle>" identifies a directory under any name, and never later means another directory. The handle
+ * is name_to_handle_at's (type and bytes in hex), else device, inode and birth time. NULL: the kernel gives no such
+ * handle. The file system's id is needed because two new btrfs give equal handles. */
 char *gbe_tree_identity(int dir_fd);
 /* A stable text for the file system that @fd is on: FS_IOC_GETFSUUID / BTRFS_IOC_FS_INFO / XFS geometry / ext4
  * ioctl, else statfs f_fsid. *ret_id: NULL where the file system has none. Errors: those of the calls. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A tree may be as deep and as wide as its owner could make it. Only a few directories are open at a time. Deeper
- * directories are first moved up to the top and emptied there, so that stack, descriptors and memory do not grow
- * with the tree, and each name is read once.
+ * directories are first moved up to the top and emptied there. So stack, descriptors and memory do not grow with the
+ * tree, and each name is read once.
  */
 #include "fs/tree.h"
 

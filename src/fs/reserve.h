@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Keeps room for records and for a restore on a full disk: a file of allocated blocks that nobody reads, and next to
- * it ("<name>-inodes") a directory of empty files, which hold inodes. Each is given back when the file system has
- * nothing else left, and made again when there is room. Records matter more than a megabyte: who had the data, and
- * with which verdict, decides at the next start what is restored. A power cut leaves no file or a file of any size,
- * and any number of empty files; each is fine.
+ * Keeps room for records and for a restore on a full disk. A file holds allocated blocks, and is never read. The
+ * directory next to it ("<name>-inodes") has empty files, which hold inodes. Each is given back when the file system
+ * has nothing else left, and made again when there is room. Records matter more than a megabyte: the recorded owner and
+ * verdict decide on the restore at the next start. A power cut leaves no file or a file of any size, and any number of
+ * empty files; each is fine.
  */
 #pragma once
 
@@ -27,9 +27,9 @@ void gbe_reserve_give_up_at(int dir_fd, const char *name);
 void gbe_reserve_keep_at(int dir_fd, const char *name);
 
 /*
- * Tells how much space an import or a download must leave free: a twentieth of the file system, at most 1 GiB. It
- * is never more than half of the space that was free at the beginning, so that a small snapshot still fits onto a
- * nearly full disk.
+ * Returns the space that an import or a download must leave free: a twentieth of the file system, at most 1 GiB. Half
+ * of the space that was free at the beginning is the limit, so that a small snapshot still fits onto a nearly full
+ * disk.
  */
 typedef struct {
 	int fd; /* borrowed; on that file system */

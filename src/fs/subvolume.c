@@ -32,7 +32,7 @@ throw_btrfs(GError **error, int errsv, enum btrfs_util_error err, const char *na
 bool
 gbe_subvolume_create_at(int dst_parent, const char *dst, GError **error)
 {
-	/* The ioctl takes no mode, and nobody else may enter even for a moment. */
+	/* The ioctl takes no mode, and no other user may enter even for a moment. */
 	mode_t mask = umask(077);
 	enum btrfs_util_error err = btrfs_util_create_subvolume_fd(dst_parent, dst, 0, NULL, NULL);
 	int errsv = errno;

@@ -11,9 +11,9 @@
 
 #include "fs/probe.h"
 
-/* @result: of a flush of @fd. The fstat is needed because on XFS fsync may return 0 although the log could not be
- * written, where that failure was found before fsync looked for it, as with a file of many extents on a dying disk
- * (Linux 6.18). From then on every stat fails. (Before kernel 5.17 syncfs did not report it either.) */
+/* @result: of a flush of @fd. The fstat is needed for XFS: fsync may return 0 although the log could not be written, if
+ * the failure was found before fsync looked for it. This was seen with a file of many extents on a dying disk (Linux
+ * 6.18). From then on every stat fails. (Before kernel 5.17 syncfs did not report it either.) */
 static bool
 check_synced(int fd, int result, const char *what, GError **error)
 {
@@ -30,9 +30,9 @@ gbe_sync_fs(int fd, const char *what, GError **error)
 	return check_synced(fd, syncfs(fd), what, error);
 }
 
-/* fsync on btrfs writes a log tree that the next mount replays. Linux 6.18 cannot replay one that holds a directory
- * with a subvolume in it, such as an entry of the store ("failed to unlink inode 256"): after a power cut the whole
- * file system could not be mounted. A commit leaves no log. */
+/* fsync on btrfs writes a log tree that the next mount replays. Linux 6.18 cannot replay a log tree that holds a
+ * directory with a subvolume in it, such as an entry of the store ("failed to unlink inode 256"). After a power cut the
+ * whole file system could not be mounted. A commit leaves no log. */
 static int
 sync_one(int fd)
 {
@@ -73,9 +73,9 @@ gbe_sync_file(int fd, const char *what, GError **error)
 	return check_synced(fd, sync_one(fd), what, error);
 }
 
-/* Once the content is written, its blocks and size are in the log or the journal, which flushes the disk's cache
- * before it is written itself. btrfs enters them later, in the transaction that is open by then. A clone makes
- * btrfs enter them at once; the clone goes into an unnamed file and is dropped. */
+/* Once the content is written, its blocks and size are in the log or the journal. This flushes the disk's cache before
+ * its own write. btrfs enters the content later, in the transaction that is open by then. A clone makes btrfs enter
+ * them at once; the clone goes into an unnamed file and is dropped. */
 bool
 gbe_sync_settle(int fd, int dir_fd, const char *what, GError **error)
 {

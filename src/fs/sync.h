@@ -20,8 +20,8 @@ bool gbe_sync_dir(int dir_fd, const char *what,
 bool gbe_sync_order(int dir_fd, int next_fd, const char *what, guint *flushes,
 		    GError **error) GBE_CHECKED;
 bool gbe_sync_file(int fd, const char *what, GError **error) GBE_CHECKED;
-/* For a small file @fd (open for reading, too) that was just written in @dir_fd: its content is on disk no later
- * than what is changed afterwards, on btrfs, on XFS, and on ext4 with a journal. Makes nothing durable alone. */
+/* For a small file @fd (also open for reading) that was just written in @dir_fd. Its content reaches the disk no later
+ * than changes that follow, on btrfs, on XFS, and on ext4 with a journal. Makes nothing durable alone. */
 bool gbe_sync_settle(int fd, int dir_fd, const char *what, GError **error) GBE_CHECKED;
 /* Clones settled before on @fd's file system are on disk no later than changes made after. Nothing
  * is done on btrfs and XFS unless bytes were @copied; else the file system is flushed (and counted in @flushes). */

@@ -12,9 +12,9 @@
 
 /* ---- a tree that may be copied: tree.c ---- */
 
-/* A scan reads only names and inodes. Before the first byte is copied it refuses, and names: FIFOs, devices, nested
- * btrfs subvolumes, mount points, a symlink as the root, more than GBE_TREE_MAX_ENTRIES entries, more than
- * GBE_TREE_MAX_DEPTH levels. Sockets are counted as left out. */
+/* A scan reads only names and inodes. Before the first byte is copied, it refuses and names FIFOs, devices, nested
+ * btrfs subvolumes, mount points and a symlink as the root. More than GBE_TREE_MAX_ENTRIES entries or
+ * GBE_TREE_MAX_DEPTH levels are also refused. Sockets are counted as left out. */
 
 /* A data directory of etcd has some ten names. Copying a hundred thousand takes half a minute. */
 #define GBE_TREE_MAX_ENTRIES 100000
@@ -73,8 +73,8 @@ bool gbe_inode_set_add(GHashTable *set, const struct stat *st);
 
 /* Removes a tree relative to an fd, within one file system, never across a mount point or through a symlink. The
  * immutable flag is cleared, and btrfs subvolumes, also read-only ones, are deleted. A missing name is no error. A
- * removal is not durable: a power cut leaves any part of the tree, so a caller for whom that matters first renames it
- * to ".partial-". */
+ * removal is not durable: a power cut leaves any part of the tree. A caller for whom that matters first renames the
+ * tree to ".partial-". */
 bool gbe_remove_tree_at(int dir_fd, const char *name, GError **error) GBE_CHECKED;
 /* For a tree with a name that is swept and an owner who may have made a million entries. Removes for at most
  * *patience microseconds and subtracts the time used; the rest of the tree stays under the same name. NULL: removes
@@ -94,5 +94,5 @@ bool gbe_subvolume_create_at(int dst_parent, const char *dst, GError **error) GB
 bool gbe_subvolume_snapshot_at(int src_fd, int dst_parent, const char *dst, bool read_only,
 			       GError **error) GBE_CHECKED;
 bool gbe_subvolume_set_read_only(int subvolume_fd, bool read_only, GError **error) GBE_CHECKED;
-/* Also deletes a read-only subvolume. One that holds other subvolumes is GBE_ERROR_BUSY. */
+/* Also deletes a read-only subvolume. A subvolume that holds others is GBE_ERROR_BUSY. */
 bool gbe_subvolume_delete_at(int parent_fd, const char *name, GError **error) GBE_CHECKED;

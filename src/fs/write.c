@@ -93,10 +93,10 @@ put_in_place(int dir_fd, const char *tmp, const char *name, GError **error)
 	if (renameat(dir_fd, tmp, dir_fd, name) == 0)
 		return true;
 	if (errno != EISDIR)
-		return gbe_throw_errno(error, errno, "cannot put %s in its place", name);
+		return gbe_throw_errno(error, errno, "cannot move %s into place", name);
 	if (!gbe_exchange_at(dir_fd, tmp, dir_fd, name, error) ||
 	    !gbe_remove_tree_at(dir_fd, tmp, error))
-		return gbe_prefix(error, "cannot put %s in its place", name);
+		return gbe_prefix(error, "cannot move %s into place", name);
 	return true;
 }
 

@@ -19,8 +19,8 @@ typedef enum {
 	GBE_WRITE_NO_DIR,
 } GbeWrite;
 
-/* The temporary is made with O_EXCL|O_NOFOLLOW after an unlink, so that an unprivileged owner of the directory can
- * neither redirect nor pre-open it. The owner is root; the mode is exactly @mode. */
+/* The temporary is made with O_EXCL|O_NOFOLLOW after an unlink, so that an unprivileged owner of the directory cannot
+ * redirect or pre-open it. The owner is root; the mode is exactly @mode. */
 bool gbe_write_file_at(int dir_fd, const char *name, const void *bytes, gsize size, mode_t mode,
 		       GbeWrite how, GError **error) GBE_CHECKED;
 /* Writes all bytes at the offset of @fd. @what names the file in messages. */
@@ -30,9 +30,9 @@ bool gbe_write_all(int fd, const void *bytes, gsize size, const char *what,
 typedef bool (*GbeWriteFill)(int fd, gpointer data, GError **error);
 /* A GbeWriteFill that writes the bytes of the GBytes @data. */
 bool gbe_write_bytes(int fd, gpointer data, GError **error) GBE_CHECKED;
-/* Writes a new file in a place that nobody sweeps. The file gets its name only when its content is on the disk
- * (O_TMPFILE), so that a kill or a power cut leaves nothing. Where the file system has no O_TMPFILE, a kill leaves
- * a temporary. The caller flushes the directory. An existing file of that name is an error. */
+/* Writes a new file in a place that no program sweeps. The file gets its name only when its content is on the disk
+ * (O_TMPFILE), so that a kill or a power cut leaves nothing. On a file system without O_TMPFILE, a kill leaves a
+ * temporary. The caller flushes the directory. An existing file of that name is an error. */
 bool gbe_write_new_at(int dir_fd, const char *name, GbeWriteFill fill, gpointer data,
 		      GError **error) GBE_CHECKED;
 /* Removes the temporaries that a power cut or a kill left in a directory that is root's alone. Every writer in it

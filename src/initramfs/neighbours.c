@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Stand-ins for libostree and libsystemd, which the initramfs does not contain: neither knows of a root that
- * is not booted yet. The command line and the directories alone give the booted deployment
- * (sys/deployment/deployments.c). The list of deployments is not known, so nothing is ever pruned. Messages go to stderr,
- * which is the journal's where a unit runs.
+ * Stand-ins for libostree and libsystemd, which the initramfs does not contain. Both know nothing of a root that is not
+ * booted yet. The command line and the directories alone give the booted deployment (sys/deployment/deployments.c). The
+ * list of deployments is not known, so nothing is ever pruned. Messages go to stderr, which is the journal's where a
+ * unit runs.
  */
 #include "app/boot/supervise.h"
 #include "app/upkeep/live-etcd.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs a program, such as etcd or its tools, that never outlives us: in a process group of its own, killed by the
- * kernel when we are gone, in a clean environment, with none of our files open. Its output goes into a file; the
- * end of that is kept for an error.
+ * Runs a program, such as etcd or its tools, that never outlives us: the kernel kills it when we are gone. The program
+ * has a process group of its own, a clean environment, and none of our files open. Its output goes into a file; the end
+ * of that is kept for an error.
  */
 #pragma once
 
@@ -38,8 +38,8 @@ bool gbe_child_start_filter(int program_fd, const char *const *argv, const GbeCh
 bool gbe_child_poll(GbeChild *child, bool *ret_running, GError **error) GBE_CHECKED;
 /* Waits until the child has ended. GBE_ERROR_FAILED after @seconds; the caller then ends the child. */
 bool gbe_child_wait(GbeChild *child, guint64 seconds, GError **error) GBE_CHECKED;
-/* The end of the last line of its output, or the beginning of the line in which a program in Go says why it panics;
- * "" where there is none. Newly allocated. */
+/* The end of the last line of its output, or the beginning of the line in which a program in Go says why it panics. "":
+ * the output is empty. Newly allocated. */
 char *gbe_child_last_line(const GbeChild *child);
 /* Sends SIGTERM, waits for at most @timeout_ms, then kills the child with its whole group. */
 void gbe_child_end(GbeChild *child, guint timeout_ms);
@@ -48,9 +48,9 @@ void gbe_child_clear(GbeChild *child);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeChild, gbe_child_clear)
 
 /*
- * A sandbox for a program that greenboot starts, so that no sandbox of systemd applies to it. The program can start
- * no other program, writes only below some directories (landlock(7)), and is root with only the capabilities that
- * access to another user's files takes.
+ * A sandbox for a program that greenboot starts, so that no sandbox of systemd applies to it. The program cannot start
+ * another program, and writes only below some directories (landlock(7)). As root it keeps only the capabilities for
+ * access to another user's files.
  */
 /* Confines the calling thread and the threads that it makes later, until they end. @directories, NULL-terminated,
  * lie below @root_fd; for a missing directory its nearest existing parent counts. A kernel without Landlock only

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds out which systems and which optional programs are installed. The systems of core/config/systems.h are looked for
- * in unit files on the disk: the answer is the same below --root, in an image, for a generator, and while the system
- * runs. */
+/* Finds out which systems and which optional programs are installed. The systems of core/config/systems.h are looked
+ * for in unit files on the disk. So the answer is the same below --root, in an image, for a generator, and while the
+ * system runs. */
 #pragma once
 
 #include "base/auto.h"

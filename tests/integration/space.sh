@@ -284,7 +284,7 @@ space_thin() {
 	fallocate -l "$(($(df --output=avail -B 1M "$GBE_IMAGES" | tail -n 1) - 120))M" "$GBE_IMAGES/others"
 	assert_exit 1 gbe backup thin
 	# The kernel may notice first, and make the file system read-only.
-	assert_match "why" "$ERR" "*cannot @(bring*to the disk: |put*in its place: |*: Read-only file system)*"
+	assert_match "why" "$ERR" "*cannot @(bring*to the disk: |move*into place: |*: Read-only file system)*"
 	rm "$GBE_IMAGES/others"
 	# A file system that could not write has to be mounted anew.
 	umount -R "$ROOT"

@@ -193,7 +193,7 @@ starts_cannot_tell() {
 	A_STATE=$(etcd_state)
 	shutdown
 	MASKED=yes machine_on
-	unreadable "*cannot tell*Not a directory*not changed*" 0
+	unreadable "*cannot determine*Not a directory*not changed*" 0
 	start_etcd
 	holds "A's data" "$A_STATE"
 	update B
@@ -202,7 +202,7 @@ starts_cannot_tell() {
 	digest=$(tree_digest "$DATA")
 	MASKED=yes machine_on
 	booted B
-	unreadable "*held back*cannot tell*Not a directory*another deployment*systemctl*" 5
+	unreadable "*held back*cannot determine*Not a directory*another deployment*systemctl*" 5
 	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
 	assert_exit 0 hook prerun
 	start_etcd

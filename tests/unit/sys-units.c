@@ -268,7 +268,7 @@ START_TEST(jobs_that_do_not)
 		const char *says;
 	} cases[] = {
 	    {"failing.service", GBE_ERROR_FAILED, "\"failed\""},
-	    {"slow.service", GBE_ERROR_FAILED, "the job goes on"},
+	    {"slow.service", GBE_ERROR_FAILED, "the job still runs"},
 	    {"unknown.service", GBE_ERROR_NOT_FOUND, "not loaded"},
 	    {"masked.service", GBE_ERROR_FAILED, "is masked"},
 	    {"crash.service", GBE_ERROR_CANNOT_TELL, "stop crash.service"},

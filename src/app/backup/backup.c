@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* One that is taken from under a running etcd. */
+/* A backup that is taken from under a running etcd. */
 #define LIVE_TRIES 3U
 
 typedef struct {
@@ -208,7 +208,7 @@ clone_data(Backup *b, GError **error)
 static bool
 write_manifest(Backup *b, GError **error)
 {
-	/* The source was looked into under etcd's lock and the copy is compared with it, so all is known. */
+	/* The source was examined under etcd's lock, and the copy is compared with the source, so all is known. */
 	bool known = !b->options->live && b->observed->looked &&
 		     b->app->config->backup.verify != GBE_BACKUP_VERIFY_FULL;
 	gint64 begin = g_get_monotonic_time();

@@ -29,8 +29,8 @@ typedef struct {
  *   5  rename .partial-<name> -> <name>                     swept, or the backup
  *   6  sync of the store's directory                        the backup
  *
- * On btrfs and XFS, when nothing was copied, changes reach the disk in the order in which they were made
- * (fs/sync.h): if the name of 5 is on the disk, 1 and 2 are too. */
+ * On btrfs and XFS, when nothing was copied, changes reach the disk in the order in which they were made (fs/sync.h).
+ * If the name of 5 is on the disk, so are 1 and 2. */
 bool gbe_backup_take(GbeApp *app, GbeObserved *observed, GbeManifest *manifest,
 		     const GbeBackupOptions *options, GbeTiming *ret_timing,
 		     GError **error) GBE_CHECKED;

@@ -148,7 +148,7 @@ said_in_runs(const GbeFacts *facts, const GbeDeployment *of, guint64 upto)
 }
 
 /* Fills in the version of the booted deployment's etcd, as its program said when the deployment took the data. False:
- * it is not recorded, or what etcd said over its API since does not agree with it. */
+ * the version is not recorded, or etcd's API has given another one since. */
 static bool
 recorded_version(GbeFacts *facts)
 {
@@ -268,8 +268,8 @@ has_own_backup(const GbeObserved *o, const GbeBackupRef *ref)
 	       is_in_store(o, backup);
 }
 
-/* The store on another file system, where a person has moved it: alone, then it has a backup that the ledger knows, or
- * together with the data. */
+/* The store on another file system, to which a person has moved it, alone or together with the data. If alone, it has a
+ * backup that the ledger knows. */
 static bool
 is_store_moved(const GbeObserved *o, const char *fs)
 {
@@ -328,8 +328,8 @@ observe_recorded_store(GbeApp *app, GbeObserved *o)
 	for (guint i = before; i > 0; i--)
 		if (is_in_store(o, facts->backups->pdata[i - 1]))
 			g_ptr_array_remove_index(facts->backups, i - 1);
-	/* An empty disk in its place has the store from the next start on. Until then, nothing else is the store: the
-	 * mount point without its mount is none. */
+	/* An empty disk that replaces it has the store from the next start on. Until then, the mount point without its
+	 * mount is not the store. */
 	if (facts->backups->len == before && elsewhere)
 		return;
 	g_free(facts->store_fs);
@@ -378,7 +378,7 @@ GbeTri
 gbe_observe_cramped(const GbeObserved *observed)
 {
 	const GbeData *data = observed->data;
-	/* Where it is not known, less is asked for: backups depend on the answer. */
+	/* If this is unknown, less is asked for: backups depend on the answer. */
 	bool running = observed->facts->data_open != GBE_NO;
 	int fd = data->fd >= 0 ? data->fd : data->parent_fd;
 	guint64 free_bytes, total, inodes;
@@ -488,7 +488,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	observe_recorded_store(app, o);
 	observe_other_stores(app, o);
 	facts->cramped = gbe_observe_cramped(o);
-	/* Only a store that may be made: a recorded store that is away is not made anew. */
+	/* Only a store that may be made: a recorded store that is away is not made again. */
 	if (options->repair && o->store->fd < 0 && facts->store != GBE_NO) {
 		GbeStore *former = g_steal_pointer(&o->store->former);
 
@@ -527,7 +527,7 @@ gbe_observe(GbeApp *app, const GbeObserveOptions *options, GbeObserved **ret_obs
 	seen = observe_records(app, options, o, error);
 	if (seen && options->inside)
 		gbe_observe_inside(o);
-	/* Called after an error, too: it waits for gbe_deployments_load_ahead(). */
+	/* Also called after an error: it waits for gbe_deployments_load_ahead(). */
 	observe_system(app, o);
 	if (!seen)
 		return false;
@@ -673,7 +673,7 @@ boot_next(GbeObserved *observed, const GbeListed *wanted)
 	}
 	facts->can_roll_back = can_roll_back(facts, greenboot, wanted);
 	/* The boot that ends the countdown is not counted. In the shell version the booted deployment is the default
-	 * from then on; the Rust version lets GRUB boot the second entry until a boot is green. */
+	 * from then on. The Rust version lets GRUB boot the second entry until a boot is green. */
 	if (greenboot->ends_countdown) {
 		facts->counted = GBE_NO;
 		if (greenboot->flavour == GBE_GREENBOOT_SHELL) {

@@ -67,8 +67,8 @@ bool gbe_observed_no_store(const GbeObserved *observed, GError **error);
 /* False, and GBE_ERROR_CANNOT_TELL: the data cannot be read, with the reason. */
 bool gbe_observed_is_readable(const GbeObserved *observed, GError **error) GBE_CHECKED;
 
-/* Looks once into etcd's files, when nobody has them open, for the facts sound, damage, voters, ids and versions
- * of the data itself. It reads the whole log, so only a caller that needs these facts calls it. */
+/* Looks once into etcd's files, when no process has them open, for the facts sound, damage, voters, ids and versions of
+ * the data itself. This reads the whole log, so only a caller that needs these facts calls it. */
 void gbe_observe_inside(GbeObserved *observed);
 
 /* Scans the tree of the data once for what a backup refuses, within the limits of a look (fs/tree.h). Cheap: etcd has
@@ -87,14 +87,15 @@ const char *gbe_observe_cmdline(const GbeApp *app, bool *ret_rd);
 bool gbe_observe_again(GbeApp *app, const GbeObserveOptions *options, GbeObserved *observed,
 		       GError **error) GBE_CHECKED;
 
-/* The deployment that @wanted names, as in gbe_observe_next_boot(). NULL: there is none, and, unless @wanted is NULL,
- * GBE_ERROR_NOT_FOUND says so. */
+/* The deployment that @wanted names, as in gbe_observe_next_boot(). NULL: no such deployment; unless @wanted is NULL,
+ * also GBE_ERROR_NOT_FOUND. */
 const GbeListed *gbe_observe_find(const GbeFacts *facts, const char *wanted, GError **error);
 /* Fills in what the etcd that has the data open says: the voters and the version, as the next start will find them.
  * @live may be NULL, or of an etcd that did not answer or has other data: then nothing changes. */
 void gbe_observe_live(GbeObserved *observed, const GbeHealthFacts *live);
-/* Changes ->facts into what the next start will see, for status and explain: a new run of the deployment that
- * boots next, with the data not open. Data that is open now is never looked into afterwards. @booted: NULL (what boots next), a deployment id, "rollback",
- * "staged" or an index. @verdict and @deliberate override those facts (NULL, unknown: no change). */
+/* Changes ->facts into those that the next start will see, for status and explain: a new run of the deployment that
+ * boots next, with closed data. Data that is open now is never examined afterwards. @booted: NULL (what boots next), a
+ * deployment id, "rollback", "staged" or an index. @verdict and @deliberate override those facts (NULL, unknown: no
+ * change). */
 bool gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *verdict,
 			   GbeTri deliberate, GError **error) GBE_CHECKED;

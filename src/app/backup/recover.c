@@ -141,7 +141,7 @@ gbe_entries_exchange(int live_fd, int staged_fd, char *const *entries, GError **
 		    !inode_of(staged_fd, name, &staged, error) ||
 		    !inode_of(live_fd, name, &live, error))
 			return gbe_prefix(error, "%s", context);
-		/* Else the entry is in its place; or it was, and a system without this program has replaced it since. */
+		/* Else the entry has been moved already; a system without this program may have replaced it since. */
 		if (staged == wanted)
 			ok = live != 0 ? gbe_exchange_at(live_fd, name, staged_fd, name, error)
 				       : gbe_rename_new_at(staged_fd, name, live_fd, name, error);
@@ -226,8 +226,8 @@ staging_name(guint64 sequence)
 	return g_strdup_printf(GBE_RUNG_RESTORE "%" G_GUINT64_FORMAT, sequence);
 }
 
-/* Takes the tree out of the data's project and lists it, only after it is out of the way: its owner may have left
- * anything in it. */
+/* Takes the tree out of the data's project and lists it. This comes after the tree is out of the way, because its owner
+ * may have left anything in it. */
 static void
 list_displaced(int tree_fd, GbeStore *store, int entry_fd, const GbeManifest *manifest)
 {
@@ -364,7 +364,7 @@ named(const GbeIntent *intent)
 	return intent->backup != NULL ? intent->backup : "the data is set aside";
 }
 
-/* Keeps data whose owner cannot be told. */
+/* Keeps data whose owner is unknown. */
 static bool
 adopt_tree(Recover *r, int stage_fd, const char *staging, guint64 sequence, GError **error)
 {
@@ -468,8 +468,8 @@ recover_intent(Recover *r, const GbeIntent *intent, GError **error)
 			return false;
 	} else if (r->data->fd >= 0 && live == NULL) {
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "whether a restore into %s was done cannot be told: the file "
-				 "system does not say which directory that is",
+				 "cannot determine whether a restore into %s was done: the file "
+				 "system gives no identity of that directory",
 				 r->data->path);
 	} else if (live != NULL && g_strcmp0(live, intent->tree_new) == 0) {
 		exchanged = true;
@@ -500,7 +500,7 @@ sweep_staging(Recover *r, int stage_fd, const char *name, GError **error)
 	guint64 sequence = g_ascii_strtoull(name + strlen(GBE_RUNG_RESTORE), NULL, 10);
 	g_autoptr(GError) local = NULL;
 
-	/* A leftover that cannot be removed is in nobody's way. */
+	/* A leftover that cannot be removed does no harm. */
 	if (has_number(name, DISCARD_NONCE)) {
 		if (!gbe_remove_tree_within_at(stage_fd, name, r->app->patience, &local))
 			gbe_note("%s stays: %s", name, local->message);
@@ -560,7 +560,7 @@ gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_recove
 	gbe_identify(facts);
 	if (facts->ledger == GBE_UNKNOWN)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "whether an operation on the data is open cannot be told: %s",
+				 "cannot determine whether an operation on the data is open: %s",
 				 facts->ledger_why);
 	*ret_recovery = (GbeRecovery){0};
 	if (facts->intent_why != NULL ||

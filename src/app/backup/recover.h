@@ -22,9 +22,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeRecovery, gbe_recovery_clear)
 
 /*
  * The tree that lies at the data directory alone says whether the exchange happened. If it is the intent's new tree,
- * the restore is finished and the intent's take-over is recorded, whoever began it. If it is the old tree, the
- * restore is undone. If it is neither, nothing is removed and the waiting tree is kept as adopted data. At a mount
- * point, an exchange that was begun is finished.
+ * the restore is finished and the intent's take-over is recorded, whichever program began it. If it is the old tree,
+ * the restore is undone. If it is another tree, nothing is removed and the waiting tree is kept as adopted data. At a
+ * mount point, an exchange that was begun is finished.
  *
  * .staging-<n> is removed without a look into it. .restore-<n> without an intent was never exchanged if the ledger
  * is whole, and is removed; otherwise it is kept as adopted data.
@@ -33,9 +33,9 @@ bool gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_r
 		 GError **error) GBE_CHECKED;
 /* The same, on the data and the store of the configuration. @ret_recovery (may be NULL) is to be cleared. */
 bool gbe_recover_here(GbeApp *app, GbeRecovery *ret_recovery, GError **error) GBE_CHECKED;
-/* Does what follows the exchange: gives the displaced tree in @stage_fd its name in the store (or the place that
- * the person wanted), marks a consumed backup, and records the intent's take-over. After a cut between two of
- * these steps, gbe_recover() does the rest. @flushes (may be NULL) counts the flushes. */
+/* Does the rest after the exchange. Gives the displaced tree in @stage_fd its name in the store (or the place that the
+ * person wanted), marks a consumed backup, and records the intent's take-over. After a cut between two of these steps,
+ * gbe_recover() does the rest. @flushes (may be NULL) counts the flushes. */
 bool gbe_recover_finish(GbeApp *app, GbeStore *store, int stage_fd, const GbeIntent *intent,
 			guint *flushes, GError **error) GBE_CHECKED;
 
@@ -46,9 +46,9 @@ bool gbe_recover_finish(GbeApp *app, GbeStore *store, int stage_fd, const GbeInt
  * list again. A plain etcd directory has one entry next to the nonce and is never mixed.
  */
 
-/* Lists all entries at the top of the new tree except gbe_data_exclude; @last comes last. The intent stores the
- * list ("<inode>:<name>"), which makes the exchange resumable: an entry is done when the listed inode is not in the
- * staging tree any more. */
+/* Lists all entries at the top of the new tree except gbe_data_exclude; @last comes last. The intent stores the list
+ * ("<inode>:<name>"), so that the exchange can be resumed. An entry is done when the listed inode is not in the staging
+ * tree any more. */
 bool gbe_entries_plan(int staged_fd, const char *last, char ***ret_entries,
 		      GError **error) GBE_CHECKED;
 /* Idempotent; syncs both directories at the end. */

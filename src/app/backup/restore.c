@@ -68,7 +68,7 @@ restore_clear(Restore *r)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Restore, restore_clear)
 
-/* That which takes the data's place, for messages. */
+/* The tree that replaces the data, for messages. */
 static const char *
 named(const Restore *r)
 {
@@ -77,8 +77,8 @@ named(const Restore *r)
 
 /* ---- the staging tree ---- */
 
-/* Opens the directory that the staging tree lies in: beside the data directory, where a rename reaches it; inside
- * the data directory, when that is a mount point. */
+/* Opens the directory of the staging tree: next to the data directory, from where a rename reaches it. If the data
+ * directory is a mount point, this is the data directory itself. */
 static bool
 open_stage(Restore *r, GError **error)
 {
@@ -321,8 +321,8 @@ make_tree(Restore *r, GError **error)
 				      gbe_clone_top_at(data->fd, fd, last, false, error));
 }
 
-/* Both put the staging tree under its name, with the nonce, not durable: a clone of the backup (or an empty directory),
- * or the backup's own tree. Afterwards the intent is in the ledger. */
+/* Both put the staging tree under its name, with the nonce. The tree is a clone of the backup, an empty directory, or
+ * the backup's own tree, and not durable. Afterwards the intent is in the ledger. */
 static bool
 stage_clone(Restore *r, GError **error)
 {
@@ -416,9 +416,8 @@ gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 	/* A disk that does not answer, or a process without descriptors or memory, says nothing about the backup. */
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED) ||
 	    g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE))
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "whether backup %s validates cannot be told: %s", manifest->name,
-				 local->message);
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot validate backup %s: %s",
+				 manifest->name, local->message);
 	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "backup %s does not validate: %s",
 			 manifest->name, local->message);
 }

@@ -14,9 +14,9 @@ typedef struct {
 } GbeRestoreOptions;
 
 /* @name: the backup; NULL: an empty directory. @take_over: recorded when the restore is done; NULL: the data is handed
- * back. @sequence names the staging tree. @displaced: the manifest for the present data, NULL when there is none.
- * GBE_ERROR_VERIFY_FAILED: @name does not validate and nothing was changed; _CANNOT_TELL: validation could not look
- * and nothing was changed; _PARTIAL: the exchange is done, the next start does the rest. A power cut leaves:
+ * back. @sequence names the staging tree. @displaced: the manifest for the present data; NULL: no data is there.
+ * GBE_ERROR_VERIFY_FAILED: @name does not validate, and nothing was changed. _CANNOT_TELL: validation could not look,
+ * and nothing was changed. _PARTIAL: the exchange is done, and the next start does the rest. A power cut leaves:
  *
  *   1  <parent>/.staging-<n>      a clone of the backup, with the nonce of its take-over
  *   2  store/.pending-<displaced>/manifest.json
@@ -29,15 +29,16 @@ typedef struct {
  *
  * The displaced tree is not read before 7: its owner may have left anything in it.
  *
- * When data, store and state are on one btrfs or XFS and nothing was copied, changes reach the disk in the order in
- * which they were made (fs/sync.h): the flushes of 4 and 8 are the only ones.
+ * If data, store and state are on one btrfs or XFS and nothing was copied, only 4 and 8 flush. Changes then reach the
+ * disk in the order in which they were made (fs/sync.h).
  *
  * With ->keep_existing, 2 is left out and 7 is one rename to that path. If the path is no longer available, the
  * displaced tree becomes a backup.
  *
- * A full disk, foreseen or met, ends no restore as long as something can be given up: the reserves, what retention
- * removes anyway, bad backups. Then the backup's own tree is exchanged in, unless it is a base of the take-over: 4 comes first,
- * and a cut puts the tree back. At last a displaced tree that would be a bad backup is removed instead of 7.
+ * A full disk, foreseen or met, ends no restore as long as something can be given up: the reserves, backups that
+ * retention removes anyway, bad backups. Then the backup's own tree is exchanged in, unless it is a base of the
+ * take-over: 4 comes first, and a cut puts the tree back. At last a displaced tree that would be a bad backup is
+ * removed instead of 7.
  *
  * When the data directory is itself a mount point, 5 is one rename or exchange for each entry, `member` last, covered
  * by the intent. The staging tree then lies in the data directory's .greenboot-etcd/. */

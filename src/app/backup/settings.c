@@ -94,8 +94,8 @@ member_of(const char *cluster_id, const char *member_id)
 		   : g_strdup("unknown");
 }
 
-/* The data itself is asked first, then what was recorded of it. NULL: there is none, or nothing tells; data that was
- * restored is a backup's. */
+/* The data itself is asked first, then its record. NULL: no data, or unknown. Data that was restored has the id of its
+ * backup. */
 static char *
 present_member(const GbeFacts *facts)
 {
@@ -193,7 +193,7 @@ gbe_settings_set_aside(GbeApp *app, const GbeObserved *observed, guint64 number,
 	       set_aside(&places.pki, member, error);
 }
 
-/* Are all backups known? One that cannot be read, or lies on a mount that is missing, may be of any member. */
+/* Are all backups known? An unreadable backup, or one on a missing mount, may be of any member. */
 static bool
 knows_backups(const GbeObserved *observed)
 {

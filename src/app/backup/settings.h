@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A member's settings (cluster.env) and certificates belong to its data. Where that is set aside they are kept under
- * the ids of the cluster and the member, and they come back with any data of that member, whatever restores it.
+ * A member's settings (cluster.env) and certificates belong to its data. When the data is set aside, they are kept
+ * under the ids of the cluster and the member. They come back with any restored data of that member.
  *
  *   /var/lib/greenboot-etcd/cluster.env.of-<cluster>-<member>
  *   /var/lib/greenboot-etcd-pki/of-<cluster>-<member>/
  *
- * Damaged data may not tell its ids, and nothing else may: `of-unknown`. Where there is no data, and no record of a
- * member, the certificates are kept as `ownerless-<number>`: nothing brings them back, and nothing removes them.
+ * `of-unknown`: the ids of damaged data, if no record has them. `ownerless-<number>`: certificates without data and
+ * without a record of a member. These are kept, and never come back automatically.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 bool gbe_settings_aside(GbeApp *app, bool *ret_any, GError **error) GBE_CHECKED;
 
 /* Both need the program's lock, and @observed as it is now. The settings are moved first, then the certificates, each
- * by a rename out of the way and one into it: after a power cut between two of them, the same call does the rest. */
+ * by two renames. After a power cut between two of these, the same call does the rest. */
 
 /* Keeps them for the data of backup @number; 0: the data was gone, and they are kept for a backup
  * of the same member. */

@@ -45,7 +45,7 @@ gbe_data_free(GbeData *data)
 	g_free(data);
 }
 
-/* Compares names only: neither path has to exist yet. */
+/* Compares names only: the paths need not exist yet. */
 static bool
 is_below(const char *path, const char *directory)
 {
@@ -368,7 +368,7 @@ gbe_data_wait_closed(GbeApp *app, const GbeData *data, guint seconds, GError **e
 		return true;
 	if (data->unsafe != NULL)
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
-				 "cannot tell whether %s is open: %s", data->path, data->unsafe);
+				 "cannot determine whether %s is open: %s", data->path, data->unsafe);
 	for (;;) {
 		gbe_autofd int lock_fd = -1;
 		/* Asks for an exclusive lock, as every program that works on the data does. */
@@ -376,7 +376,7 @@ gbe_data_wait_closed(GbeApp *app, const GbeData *data, guint seconds, GError **e
 		    gbe_in_use(data->fd, data->member_path, data->wal_fd, &lock_fd, error);
 
 		if (open == GBE_UNKNOWN)
-			return gbe_prefix(error, "cannot tell whether %s is open", data->path);
+			return gbe_prefix(error, "cannot determine whether %s is open", data->path);
 		if (open == GBE_NO)
 			return true;
 		if (g_get_monotonic_time() >= deadline)

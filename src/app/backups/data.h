@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The data directory on this device, for backup and restore: where it is, which tree it is, whether it is a
- * mount point, and which process has it open.
+ * The data directory on this device, for backup and restore: its place, the identity of its tree, whether it is a mount
+ * point, and the process that has it open.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ typedef struct {
 	char *path;	   /* absolute, normalized, without --root */
 	int parent_fd;	   /* -1: the parent is not there */
 	char *name;	   /* last component */
-	int fd;		   /* the directory; -1: there is none */
+	int fd;		   /* the directory; -1: missing */
 	bool mount_point;  /* rename and exchange work one level deeper */
 	char *member_path; /* "" or "etcd": member/ lies there; NULL: no member/ */
 	/* Why what is in there cannot be etcd's; NULL. With ->fd -1: a link is in the directory's place. */
@@ -27,21 +27,21 @@ extern const char *const gbe_data_exclude[];
 /* The directory in which this program works in a data directory that is a mount point; for gbe_own_dir_open_at(). */
 extern const char *const gbe_data_hidden[];
 
-/* A missing directory is no error (->fd is -1), nor is a link in its place (->unsafe, too), which a restore removes.
- * GBE_ERROR_UNSAFE_SOURCE: a file is in its place, or others can write to a parent. */
+/* A missing directory is no error (->fd is -1). A link of that name is no error (->unsafe is set also), and a restore
+ * removes it. GBE_ERROR_UNSAFE_SOURCE: a file has that name, or others can write to a parent. */
 bool gbe_data_open_any(GbeApp *app, GbeData **ret_data, GError **error) GBE_CHECKED;
-/* The same for those who need the directory. GBE_ERROR_UNSAFE_SOURCE, too: a link is in its place. */
+/* The same for callers that need the directory. GBE_ERROR_UNSAFE_SOURCE also for a link. */
 bool gbe_data_open(GbeApp *app, GbeData **ret_data, GError **error) GBE_CHECKED;
 void gbe_data_free(GbeData *data);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeData, gbe_data_free)
-/* Is everything that etcd works on in this directory? GBE_ERROR_UNSAFE_SOURCE names a WAL that lies elsewhere,
- * and says what to do. A copy without that WAL is a backup that etcd cannot start from, or starts from as a new
- * member. A tree restored beside the present WAL would be two halves of different times. */
+/* Is everything that etcd works on in this directory? GBE_ERROR_UNSAFE_SOURCE names a WAL that lies elsewhere, and says
+ * what to do. A copy without that WAL is a backup that etcd cannot start from, or starts from as a new member. A tree
+ * that is restored next to the present WAL would be two halves of different times. */
 bool gbe_data_check_whole(const GbeData *data, GError **error) GBE_CHECKED;
 /* The path of [etcd] wal-dir below @data_dir, borrowed. NULL: it is not set, or lies elsewhere. */
 const char *gbe_data_wal_below(const GbeApp *app, const char *data_dir);
-/* The WAL of a copy of the data directory @data_dir: a new fd when [etcd] wal-dir lies inside @data_dir, because
- * the WAL was then copied with it; else -1, and the WAL is next to the database. */
+/* The WAL of a copy of the data directory @data_dir. If [etcd] wal-dir lies inside @data_dir, the copy has the WAL
+ * there: a new fd. Else -1, and the WAL is next to the database. */
 int gbe_data_open_wal_of_copy(const GbeApp *app, const char *data_dir, int copy_fd);
 /* Fills the facts about the data: presence, openness, identity, nonce, fingerprint, last write... With
  * @ret_lock_fd, etcd's lock on db is taken and kept there (-1 where there is no db). */

@@ -56,7 +56,8 @@ data_fd_of(const GbeData *data)
 	return data->mount_point ? data->fd : data->parent_fd;
 }
 
-/* The store belongs on the data's file system: elsewhere a backup could neither be cloned nor take a displaced tree. */
+/* The store belongs on the data's file system: elsewhere a backup could not be cloned, and could not take a displaced
+ * tree. */
 static bool
 choose_place(GbeApp *app, GbeData *data, GbeStore *store, GError **error)
 {
@@ -87,9 +88,9 @@ choose_place(GbeApp *app, GbeData *data, GbeStore *store, GError **error)
 	return true;
 }
 
-/* The store in .greenboot-etcd/ at the top of the data's file system. etcd's user may own that directory, and can rename
- * what is in it. A holder of the lock gives ours its name back, and makes way for a new one; a mere reader takes it by
- * the name that it has. */
+/* The store in .greenboot-etcd/ at the top of the data's file system. etcd's user may own that directory, and can
+ * rename what is in it. A holder of the lock gives our directory its name back, and makes way for a new one. A reader
+ * uses the directory under its present name. */
 static bool
 open_hidden_store(GbeApp *app, GbeStore *store, bool make, GError **error)
 {
@@ -162,9 +163,9 @@ gbe_store_open(GbeApp *app, GbeData *data, bool make, GbeStore **ret_store, GErr
 		return false;
 	if (store->fd >= 0 && !gbe_filesystem_id(store->fd, &store->fs, error))
 		return gbe_prefix(error, "the store %s", store->path);
-	/* ->near is needed where the configuration puts the store on another file system, or where the data lies below
-	 * another mount of the store's file system (a bind mount, a subvolume of btrfs with a mount of its own). A
-	 * default store that is not there yet will be in the state directory. */
+	/* ->near is needed if the configuration puts the store on another file system. The same holds if the data lies
+	 * below another mount of the store's file system: a bind mount, or a subvolume of btrfs with a mount of its
+	 * own. A default store that is not there yet will be in the state directory. */
 	store_fd = store->fd < 0 && by_default ? app->state_fd : store->fd;
 	if (data_fd >= 0 && store->top_fd < 0 &&
 	    !(store_fd >= 0 ? gbe_same_mount(store_fd, data_fd) : by_default)) {
@@ -179,7 +180,7 @@ gbe_store_open(GbeApp *app, GbeData *data, bool make, GbeStore **ret_store, GErr
 	return true;
 }
 
-/* Also where that cannot be looked at: whoever opens it learns why. */
+/* Also if that is unknown: opening it gives the reason. */
 static bool
 has_entry(const GbeStore *store, const char *name)
 {
@@ -345,7 +346,7 @@ gbe_store_sweep(GbeStore *store, gint64 *patience, GError **error)
 		else if (g_str_has_prefix(name, GBE_RUNG_PARTIAL) ||
 			 g_str_has_prefix(name, GBE_TMP_PREFIX))
 			ok = gbe_remove_tree_within_at(store->fd, name, patience, &local);
-		/* A leftover that cannot be removed is in nobody's way. */
+		/* A leftover that cannot be removed does no harm. */
 		if (!ok)
 			gbe_note("%s/%s stays: %s", store->path, name, local->message);
 	}
@@ -405,12 +406,11 @@ gbe_keys_check_backup(GbeApp *app, const GbeManifest *manifest, bool by_hand, GE
 		    signed_right ? "no keyed digest came with it"
 				 : "its own keyed digest is missing or wrong");
 	return manifest->seal != GBE_SEAL_WRONG || !by_hand ||
-	       gbe_throw(
-		   error, GBE_ERROR_REFUSED,
-		   "the manifest of backup %s is not what was signed with [store] key: take "
-		   "another one; where the key was exchanged, add the old one behind the new; "
-		   "or --force",
-		   manifest->name);
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "the manifest of backup %s does not match its signature with [store] key; "
+			 "choose another backup, add the old key after the new one if the key was "
+			 "changed, or use --force",
+			 manifest->name);
 }
 
 /* ---- manifest.json of an entry, signed where there is a key ---- */

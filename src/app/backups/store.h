@@ -28,7 +28,7 @@ struct GbeStore {
 	 * rename. Displaced trees then lie below .greenboot-etcd/ at the top of the data's mount, and are listed
 	 * from there. NULL: the store takes them itself. */
 	GbeStore *near;
-	/* Where take-overs had the store, if the configuration names another place now: a list, by ->former. They are
+	/* The stores of former take-overs, if the configuration names another place now: a list, by ->former. They are
 	 * read, and get nothing new. NULL: at the same place. */
 	GbeStore *former;
 };
@@ -61,8 +61,8 @@ typedef enum {
 	GBE_RESERVE_GIVE_UP, /* gives back everything, and the reserve in the state directory */
 } GbeReserve;
 
-/* The reserves (fs/reserve.h) next to the backups, and next to the displaced trees on the data's file system, where
- * these are not on the state's file system: a restore needs some room on a disk that the failed update has filled. */
+/* The reserves (fs/reserve.h) next to the backups and next to the displaced trees, if these are not on the state's file
+ * system. A restore needs some room on a disk that the failed update has filled. */
 void gbe_store_reserve(GbeApp *app, GbeStore *store, GbeReserve how);
 /* Reads the manifest, and what its keyed digest proves. */
 bool gbe_store_read_manifest(const GbeStore *store, int entry_fd, const char *name,

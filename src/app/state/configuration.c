@@ -242,7 +242,7 @@ gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config, GErr
 	return merge_files(&tree, files, false, ret_config, NULL, NULL, error);
 }
 
-/* Turns the record back into files; NULL when there is no record of this deployment. */
+/* Turns the record back into files. NULL: this deployment has no record. */
 static GPtrArray *
 read_remembered(GbeApp *app, const char *deployment)
 {
@@ -277,8 +277,8 @@ read_remembered(GbeApp *app, const char *deployment)
 	return g_steal_pointer(&files);
 }
 
-/* Leaves out the faulty keys one after the other, a file that cannot be parsed as a whole, and the last file when
- * the keys contradict each other. Ends with the defaults at the latest. */
+/* Leaves out the faulty keys one after the other, and a file that cannot be parsed as a whole. If keys contradict each
+ * other, the last file is left out. Ends with the defaults at the latest. */
 static GbeConfig *
 merge_without_faults(GbeApp *app, GPtrArray *files)
 {

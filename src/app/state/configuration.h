@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Finds, orders and merges the configuration files (interface.md, section 3). A typo must not stop a program of the
- * boot: it falls back to the last configuration that worked under this deployment (a sealed record of the state),
- * else to the files without the faulty keys, and reports which. Below all files, where they name no data, service or
- * endpoint, lie the settings of the system that is installed (core/config/systems.h). An empty file in a *.conf.d directory, or a link to
+ * boot. The program falls back to the last configuration that worked under this deployment (a sealed record of the
+ * state), else to the files without the faulty keys, and reports that. If the files name no data, service or endpoint,
+ * those of the installed system apply (core/config/systems.h). An empty file in a *.conf.d directory, or a link to
  * /dev/null, masks the files of its name before it.
  */
 #pragma once

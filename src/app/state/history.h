@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The record of each store of snapshots that this device has used (core/record/offsite.h). The name of a snapshot is signed
- * (core/record/keyed.h) and grows with each push. An attacker without the key cannot give an old snapshot a newer name,
- * but can remove the newer ones, so that an old one becomes the latest: this record shows that. A power cut between a
- * push and its record leaves the record before; a device without the record refuses nothing.
+ * The record of each store of snapshots that this device has used (core/record/offsite.h). The name of a snapshot is
+ * signed (core/record/keyed.h) and grows with each push. An attacker without the key cannot give an old snapshot a
+ * newer name, but can remove the newer ones, so that an old one becomes the latest. This record shows that. A power cut
+ * between a push and its record leaves the record before. A device without the record refuses nothing.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 /* @store: the identifier of its depot. An unknown store has an empty record. */
 bool gbe_history_load(GbeApp *app, const char *store, GbeOffsite *ret_offsite,
 		      GError **error) GBE_CHECKED;
-/* The same; a record that cannot be read is empty, too, and that is reported. */
+/* The same; an unreadable record is also empty, and is reported. */
 void gbe_history_read(GbeApp *app, const char *store, GbeOffsite *ret_offsite);
 /* Changes the record under the lock, durably. A failure is reported. */
 typedef void (*GbeHistoryChange)(GbeOffsite *offsite, gpointer data);
@@ -30,12 +30,13 @@ typedef struct {
 void gbe_history_note_pushed(GbeOffsite *offsite, gpointer data);
 /* A change: a snapshot waits in the queue. @data is not used. */
 void gbe_history_note_queued(GbeOffsite *offsite, gpointer data);
-/* Is @name newer than @known? A text that is no name is older than all; NULL, too. */
+/* Is @name newer than @known? NULL, and a text that is not a name, are older than all. */
 bool gbe_history_is_newer(const char *name, const char *known);
 /* The identifier of the configured store, also where it is not there; NULL: none is configured. Newly allocated. */
 char *gbe_history_configured(const GbeApp *app);
-/* Each directory in the queue is a snapshot that waits, and has its name. This file in it says, in JSON, how far it was sent, and
- * under these keys why it was not (text) and when (seconds since the epoch). A snapshot in a store has no such file. */
+/* Each directory in the queue is a snapshot that waits, and has its name. This file in it has in JSON how far it was
+ * sent. These keys have the reason of the last failure (text) and its time (seconds since the epoch). A snapshot in a
+ * store has no such file. */
 #define GBE_QUEUE_RECORD "_transfer.json"
 #define GBE_QUEUE_FAILED "failed"
 #define GBE_QUEUE_FAILED_AT "failed_at"

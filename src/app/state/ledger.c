@@ -20,9 +20,9 @@
 
 /* The digits of the CRC and the blank. */
 #define CRC_LEN 9
-/* A record has some hundred bytes, an intent some thousand. Longer lines are neither read nor written. */
+/* A record has some hundred bytes, an intent some thousand. Longer lines are not read or written. */
 #define LINE_MAX_BYTES (CRC_LEN + GBE_JSON_MAX_SIZE)
-/* A ledger with fewer records is never written anew. */
+/* A ledger with fewer records is never rewritten. */
 #define COMPACT_FROM 512
 
 struct GbeLedgerFile {
@@ -53,7 +53,7 @@ typedef struct {
 	bool too_long;
 } Reader;
 
-/* Adds the line, or a hole in its place. */
+/* Adds the line, or a hole. */
 static void
 end_line(Reader *r)
 {

@@ -21,14 +21,14 @@ bool gbe_ledger_load(GbeApp *app, const GbeLedger **ret_ledger, GError **error) 
  * GBE_WRITE_DURABLE the record is on the disk when this returns, else with the next durable record. On failure
  * the file ends as it did before, as far as the disk allows. On a full disk the reserve is given back first.
  *
- * After a power cut the file is as before, or has a part of the new record at its end. Such an incomplete line
- * counts as absent, and the next writer cuts it off, durably, before it appends. A line in the middle that cannot
- * be read is a hole (GbeLedger.holes); it stays until the file is written anew. */
+ * After a power cut the file is as before, or has a part of the new record at its end. Such an incomplete line counts
+ * as absent, and the next writer cuts it off, durably, before it appends. A line in the middle that cannot be read is a
+ * hole (GbeLedger.holes); it stays until the file is rewritten. */
 bool gbe_ledger_append(GbeApp *app, GbeLedgerKind kind, JsonObject *object, GbeWrite how,
 		       GError **error) GBE_CHECKED;
 /* Numbers up to @upto are already used: records without a number of their own get larger ones. */
 void gbe_ledger_reserve(GbeApp *app, guint64 upto);
-/* Writes the file anew and renames it into place when it has grown to more than twice the needed size
+/* Rewrites the file and renames it into place when it has grown to more than twice the needed size
  * (gbe_ledger_needed()), or has healed (gbe_ledger_has_healed()). */
 bool gbe_ledger_compact(GbeApp *app, const GbeFacts *facts, GError **error) GBE_CHECKED;
 /* 16 hex digits that cannot be guessed; newly allocated. */

@@ -377,8 +377,8 @@ gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *manifes
 	append_later(app, kind, object);
 }
 
-/* Deployments that are gone: ostree reuses their names, and old records must not count for a new deployment of
- * the same name (sequences.md 32: B.0, B.0). */
+/* Deployments that are gone. ostree reuses their names, and old records must not count for a new deployment of the same
+ * name (sequences.md 32: B.0, B.0). */
 
 static bool
 note_missing(GbeApp *app, GbeFacts *facts, const GbeDeployment *deployment, guint64 sequence,

@@ -36,9 +36,9 @@
 #define GBE_STATE_UPDATE_LOCK "update-lock"
 /* Sealed files, which greenboot-etcd-cluster writes. Other keys of them are its own.
  *
- * cluster: "operation" (text: the command that continues after a power cut), "empties" (true: the operation removes the
- * data, and etcd is held back without it), "voter" (true: the member has its vote, and the settings count).
- * members: "cluster" and "member" (text: ids in hex), "log" (text; absent: the log was not seen at its place). */
+ * cluster: "operation" (text: the command that continues after a power cut). "empties" (true: the operation removes the
+ * data, and etcd is held back without it). "voter" (true: the member has its vote, and the settings count). members:
+ * "cluster" and "member" (text: ids in hex), "log" (text; absent: the log was not seen at its place). */
 #define GBE_STATE_CLUSTER "cluster"
 #define GBE_STATE_MEMBERS "members"
 /* A sealed file: core/record/offsite.h. */
@@ -53,7 +53,7 @@ bool gbe_state_read(GbeApp *app, const char *name, bool repair, JsonObject **ret
 /* Writes a sealed file, durably. Does not take @object. */
 bool gbe_state_write(GbeApp *app, const char *name, JsonObject *object, GError **error) GBE_CHECKED;
 /* Two records may each have locked the staged deployment against finalization: GBE_STATE_REHEARSAL and _UPDATE_LOCK.
- * Has @name locked @deployment? Who lifts a lock of its own asks for the other's first. */
+ * Has @name locked @deployment? Before unlocking, check that the other record does not need the lock. */
 bool gbe_state_has_locked(GbeApp *app, const char *name, const GbeDeployment *deployment);
 /* Removes what interrupted writes left; under the lock. */
 bool gbe_state_sweep(GbeApp *app, GError **error) GBE_CHECKED;
@@ -90,8 +90,8 @@ bool gbe_state_end_intent(GbeApp *app, guint64 of, const char *result, GError **
 bool gbe_state_write_request(GbeApp *app, const GbeRequest *request, GError **error) GBE_CHECKED;
 bool gbe_state_end_request(GbeApp *app, const char *result, const char *reason,
 			   GError **error) GBE_CHECKED;
-/* Records a request of the kernel command line that was carried out or cannot be. NULL: the command line lacks
- * that request. */
+/* Records a request of the kernel command line that was done or cannot be done. NULL: the command line lacks that
+ * request. */
 bool gbe_state_note_cmdline(GbeApp *app, const char *restore, const char *rd_restore,
 			    GError **error) GBE_CHECKED;
 /* The next start reports this failure. */

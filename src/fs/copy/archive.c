@@ -131,12 +131,10 @@ check_ratio(const Source *source, GError **error)
 	gint64 made = MAX(lib.archive_filter_bytes(source->archive, 0), source->passed);
 
 	return made <= RATIO_FROM || made / RATIO_MOST <= taken ||
-	       gbe_throw(
-		   error, GBE_ERROR_REFUSED,
-		   "%s: what is packed in it is more than %d times as large as what was read "
-		   "of it, which no snapshot file is; where it is one nevertheless, unpack it "
-		   "by hand",
-		   source->what, RATIO_MOST);
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "%s: it unpacks to more than %d times its size, unlike a snapshot file; "
+			 "if it is a snapshot, unpack it by hand",
+			 source->what, RATIO_MOST);
 }
 
 static bool
@@ -279,7 +277,7 @@ gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, G
 	if (!check_kind(what, piece, first, error))
 		return false;
 	/* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page
-	 * has zeros in that place and sometimes sums up to 0: it looks like a tar of a file without a name. So a file
+	 * has zeros there and sometimes sums up to 0, so that it looks like a tar of a file without a name. So a file
 	 * that begins with a zero, and is not all zeros, is taken as a plain file. A pipe (of a bucket, of age) also
 	 * gives a plain file. */
 	database = first > 0 && piece[0] == 0 && memcmp(piece, piece + 1, first - 1) != 0;
@@ -364,8 +362,8 @@ gbe_archive_pack(const GbeArchiveMember *members, gsize n_members, GBytes **ret_
 
 /* ---- one file, compressed ---- */
 
-/* On the keys and values of a Kubernetes this level takes a third of the time of gzip's default, for a file that is
- * a fourteenth larger. One level more takes twice as long. */
+/* With the keys and values of a Kubernetes, this level takes a third of the time of gzip's default. The file is a
+ * fourteenth larger. One level more takes twice as long. */
 #define LEVEL "3"
 #define STORED "0"
 /* Pieces that tell whether a file is worth compressing. */

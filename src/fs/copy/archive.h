@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Packs and unpacks archives with libarchive, which is loaded when it is first needed. An archive may come from
- * anybody, so unpacking never uses a name from it, needs bounded memory, and refuses a bomb before 100 MiB of
- * output. Unpacking does not check the free disk space: the receiver of the bytes does (reserve.h).
+ * Packs and unpacks archives with libarchive, which is loaded when it is first needed. An archive may have any origin.
+ * So unpacking never uses a name from it, needs bounded memory, and refuses a bomb before 100 MiB of output. Unpacking
+ * does not check the free disk space: the receiver of the bytes does (reserve.h).
  */
 #pragma once
 
@@ -14,11 +14,11 @@ bool gbe_archive_name_is_safe(const char *name);
 
 typedef bool (*GbeArchivePut)(const void *bytes, gsize size, gpointer data, GError **error);
 
-/* Unpacks the one file that @fd holds from its current offset: the plain file itself, the same in gzip, or the only
- * file of a tar, a tar in gzip or a zip; a pipe holds one of the first two. GBE_ERROR_CORRUPT: the archive is cut off
- * or damaged. GBE_ERROR_REFUSED: it has more than directories and one regular file, or a name that is absolute or has
- * "..", or it is a known file of another kind, such as zstd or a web page. GBE_ERROR_UNSUPPORTED: libarchive is not
- * installed. An error of @put ends the unpacking. */
+/* Unpacks the one file that @fd holds from its current offset: a plain file, one in gzip, or the only file of a tar, a
+ * tar in gzip or a zip. A pipe holds one of the first two. GBE_ERROR_CORRUPT: the archive is cut off or damaged.
+ * GBE_ERROR_REFUSED: it has more than directories and one regular file, a name that is absolute or has "..", or another
+ * known format, such as zstd or HTML. GBE_ERROR_UNSUPPORTED: libarchive is not installed. An error of @put ends the
+ * unpacking. */
 bool gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data,
 			GError **error) GBE_CHECKED;
 

@@ -144,8 +144,8 @@ report_progress(const GbeFileCloner *cloner, guint64 in_file, const char *what, 
 #define ALIGN ((guint64)64 * 1024)
 
 /* Shares one file's blocks with an empty file. Each extent costs some microseconds, and the file's owner can make
- * millions of extents at no cost: so it clones in pieces and reports progress between them. Returns 0 or an errno; with
- * ECANCELED, @error is set. */
+ * millions of extents at no cost. So the file is cloned in pieces, with reports of progress between them. Returns 0 or
+ * an errno; with ECANCELED, @error is set. */
 static int
 share_blocks(const GbeFileCloner *cloner, int src, int dst, guint64 size, const char *what,
 	     GError **error)
@@ -222,7 +222,7 @@ try_clone(GbeFileCloner *cloner, int src, int dst, guint64 size, const char *wha
 }
 
 /* Ranges that are allocated in the source and were never written (in etcd's WAL segments) are allocated in the copy
- * first: a full disk then says so at once. Holes stay holes. */
+ * first. A full disk then fails at once. Holes stay holes. */
 static bool
 preallocate(Copy *copy, const struct stat *st, GError **error)
 {
@@ -242,7 +242,7 @@ preallocate(Copy *copy, const struct stat *st, GError **error)
 			continue;
 		copy->reserved = true;
 		end = MIN(extent->fe_logical + extent->fe_length, copy->size);
-		/* SEEK_DATA takes pages that somebody read for data (etcd reads its WAL ahead). Without those
+		/* SEEK_DATA takes pages that a process has read for data (etcd reads its WAL ahead). Without those
 		 * pages, only data that waits to be written is left. */
 		(void)posix_fadvise(copy->src, (off_t)extent->fe_logical, (off_t)extent->fe_length,
 				    POSIX_FADV_DONTNEED);

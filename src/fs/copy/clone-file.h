@@ -22,10 +22,10 @@ bool gbe_file_cloner_run(GbeFileCloner *cloner, int src_fd, int dst_fd, const st
 			 GError **error) GBE_CHECKED;
 
 /*
- * Writes a large copy to the disk from a thread of its own while the next parts are read: allocating blocks and
- * submitting them takes as long as copying. The disk is never more than GBE_BEHIND_MAX behind, so that reported
- * bytes have really moved, memory does not fill up, and the caller's sync is short. That sync also reports errors;
- * until then a power cut leaves any part of the file. A cold file does not stay in memory.
+ * Writes a large copy to the disk from a thread of its own while the next parts are read, because submitting the blocks
+ * takes as long as copying. At most GBE_BEHIND_MAX bytes wait for the disk. So reported bytes have really moved, memory
+ * does not fill up, and the caller's sync is short. That sync also reports errors. Until then a power cut leaves any
+ * part of the file. A cold file does not stay in memory.
  */
 /* One minute's work for a disk that writes a megabyte a second. */
 #define GBE_BEHIND_MAX ((guint64)64 * 1024 * 1024)
@@ -36,7 +36,7 @@ typedef struct GbeWriteBehind GbeWriteBehind;
  * own work keeps its cache, and no part needs to look for new memory. The caller owns both fds and keeps them open
  * until the end. NULL: no thread could be made; write without one. */
 GbeWriteBehind *gbe_write_behind_new(int fd, int cold);
-/* Everything up to @offset has been written into @fd. Waits while the disk is too far behind. */
+/* Everything up to @offset has been written into @fd. Waits while too much waits for the disk. */
 void gbe_write_behind_advance(GbeWriteBehind *behind, guint64 offset);
 /* Returns once the disk has been told to write all of it. NULL is allowed. */
 void gbe_write_behind_end(GbeWriteBehind *behind);

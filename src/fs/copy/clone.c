@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The first name, in the copy, of a file with several names. The tree's owner decides how many such files there are
- * and how long their paths are, so that each directory is stored once, by its name. */
+/* The first name, in the copy, of a file with several names. The tree's owner decides on the number of such files and
+ * the length of their paths. So each directory is stored once, by its name. */
 typedef struct Place Place;
 struct Place {
 	Place *above; /* NULL: the top */
@@ -489,7 +489,7 @@ gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *d
 	if (subvolume && !try_snapshot(src_fd, dst_parent, dst, options, &snapshot, error))
 		return gbe_prefix(error, "cannot clone %s", src);
 	if (snapshot) {
-		/* A snapshot has the sockets, too. */
+		/* A snapshot also has the sockets. */
 		g_ptr_array_set_size(result.info.left_out, 0);
 		result.method = GBE_METHOD_SNAPSHOT;
 	} else {

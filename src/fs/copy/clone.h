@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Clones a tree: a btrfs snapshot where the source is a subvolume with many extents, else FICLONE file by file,
- * else a copy that keeps holes and preallocation. The source is scanned first (tree.h). Nothing is synced here: the
- * caller syncs (gbe_sync_content()), then renames. A power cut leaves any part of the tree, so its name must say so
- * (backup-name.h, rungs); on an error that part is removed. Implemented in clone.c, clone-file.c.
+ * Clones a tree. A subvolume with many extents becomes a btrfs snapshot. Else each file is cloned by FICLONE, or copied
+ * with its holes and preallocation. The source is scanned first (tree.h). Nothing is synced here: the caller syncs
+ * (gbe_sync_content()), then renames. A power cut leaves any part of the tree, so its name must say so (backup-name.h,
+ * rungs). After an error that part is removed. Implemented in clone.c, clone-file.c.
  */
 #pragma once
 
@@ -53,17 +53,17 @@ typedef struct {
 void gbe_clone_result_clear(GbeCloneResult *result);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeCloneResult, gbe_clone_result_clear)
 
-/* @dst must not exist. Both names are one component. Owner, mode, times, xattrs, ACLs, security labels, NOCOW and
- * hard links inside the tree are kept; a symlink is copied as a symlink. Other inode flags (immutable, append-only,
- * compression) are not kept. A file with another name outside of the tree becomes a file of its own. Up to the end
- * of a file, a copy keeps holes and allocated ranges that were never written; FICLONE on XFS turns the latter into
+/* @dst must not exist. Both names are one component. Owner, mode, times, xattrs, ACLs, security labels, NOCOW and hard
+ * links inside the tree are kept; a symlink is copied as a symlink. Other inode flags (immutable, append-only,
+ * compression) are not kept. A file with another name outside of the tree becomes a file of its own. Up to the end of a
+ * file, a copy keeps holes and allocated ranges that were never written. FICLONE on XFS turns these ranges into
  * holes. */
 bool gbe_clone_tree_at(int src_parent, const char *src, int dst_parent, const char *dst,
 		       const GbeCloneOptions *options, GbeCloneResult *ret_result,
 		       GError **error) GBE_CHECKED;
 
-/* Makes the empty directory @dst, which must not exist, with all that @src_fd's directory has beside its content;
- * with @subvolume as a subvolume, where that is one. */
+/* Makes the empty directory @dst, which must not exist, with the attributes of @src_fd's directory. @subvolume: if that
+ * directory is a subvolume, @dst becomes one. */
 bool gbe_clone_top_at(int src_fd, int dst_parent, const char *dst, bool subvolume,
 		      GError **error) GBE_CHECKED;
 

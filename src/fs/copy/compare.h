@@ -31,10 +31,9 @@ bool gbe_compare_trees(int src_dir, int dst_dir, GbeCompare how, const char *con
 bool gbe_compare_manifest(int data_dir, const GbeManifest *manifest, bool digests,
 			  bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
 			  GError **error) GBE_CHECKED;
-/* Fills files, files_count and size of @manifest from the tree. With @digests it adds digests, but not of a file
- * with more than GBE_DIGEST_HOLES bytes of holes. A tree is not listed where it exceeds what a tree may be (deeper,
- * larger, with a mount point or a subvolume in it) or @limits (NULL: those of every tree): files is then NULL,
- * files_count and size are 0. */
+/* Fills files, files_count and size of @manifest from the tree. With @digests it adds digests, but not of a file with
+ * more than GBE_DIGEST_HOLES bytes of holes. A tree beyond @limits (NULL: those of every tree), or with a mount point
+ * or a subvolume in it, is not listed: files is then NULL, files_count and size are 0. */
 bool gbe_compare_record(int data_dir, const char *const *exclude, bool digests,
 			const GbeTreeLimits *limits, GbeManifest *manifest,
 			GError **error) GBE_CHECKED;

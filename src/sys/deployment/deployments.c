@@ -33,7 +33,7 @@ read_boot_id(int root_fd, char **ret_id, GError **error)
 	gsize digits = 0;
 
 	if (!gbe_read_in_root(root_fd, BOOT_ID, MAX_SMALL_FILE, &text, &size, &local))
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot tell which boot this is: %s",
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot identify this boot: %s",
 				 local->message);
 	(void)g_strchomp(text);
 	for (const char *at = text; *at != '\0' && digits < BOOT_ID_LEN; at++) {
@@ -46,7 +46,7 @@ read_boot_id(int root_fd, char **ret_id, GError **error)
 	id[digits] = '\0';
 	if (digits != 32 || strlen(text) != BOOT_ID_LEN)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "cannot tell which boot this is: %s does not hold a boot id",
+				 "cannot identify this boot: %s does not hold a boot id",
 				 BOOT_ID);
 	*ret_id = g_steal_pointer(&id);
 	return true;
@@ -64,7 +64,7 @@ read_count_file(int root_fd, guint *ret_count, GError **error)
 	if (!gbe_read_in_root(root_fd, SOFT_REBOOTS, MAX_SMALL_FILE, &text, &size, &local)) {
 		if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 			return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-					 "cannot tell how many soft reboots there were: %s",
+					 "cannot determine the number of soft reboots: %s",
 					 local->message);
 		*ret_count = 0;
 		return true;
@@ -72,7 +72,7 @@ read_count_file(int root_fd, guint *ret_count, GError **error)
 	(void)g_strchomp(text);
 	if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXINT, &count, NULL))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "cannot tell how many soft reboots there were: %s is not a number",
+				 "cannot determine the number of soft reboots: %s is not a number",
 				 SOFT_REBOOTS);
 	*ret_count = (guint)count;
 	return true;

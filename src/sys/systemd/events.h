@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Journal events: one function per MESSAGE_ID, each with an entry in data/greenboot-etcd.catalog that says what
- * happened, what it means and what to do (lint compares). Where stderr is not the journal and no journal socket
- * exists, the line goes to stderr without its "<N>" priority. Below --root lines only go to stderr, never to the
- * machine's journal.
+ * happened, what it means and what to do (lint compares). If stderr is not the journal and no journal socket exists,
+ * the line goes to stderr without its "<N>" priority. Below --root lines only go to stderr, never to the machine's
+ * journal.
  */
 #pragma once
 
@@ -46,7 +46,7 @@ void gbe_events_set_prefix(int level);
 	X(verdict, "be615c252c91448b985c9f452f3c72d8", LOG_NOTICE, OBJECT_ACTION, "This run of the system was judged") /* action = green | red */ \
 	X(graded, "d335a55c279447a7a91aee30cd9d6bf0", LOG_INFO, OBJECT_BACKUP, "A new grade for") \
 	X(deleted, "2f66eb1f35bd4a8d8b5ea2026cda1571", LOG_INFO, OBJECT_BACKUP, "Deleted") \
-	X(request_failed, "8f003286ebf94647be008a0b87f85afd", LOG_ERR, OBJECT_NONE, "The requested restore cannot be carried out") \
+	X(request_failed, "8f003286ebf94647be008a0b87f85afd", LOG_ERR, OBJECT_NONE, "The requested restore cannot be done") \
 	X(state_broken, "f1fe98b78fa6450bb7b319ede686018b", LOG_WARNING, OBJECT_NONE, "A record could not be read") /* a record was set aside */ \
 	X(config_bad, "0e8842f6c8ca469fa69cf33bf44ca66f", LOG_ERR, OBJECT_NONE, "The configuration is wrong") \
 	X(unhealthy, "1400d3cd33c349e9ad59ec787affdef8", LOG_ERR, OBJECT_NONE, "etcd is not healthy") \
@@ -55,7 +55,7 @@ void gbe_events_set_prefix(int level);
 	X(preflight, "fb694ddc87034b778c3d4bb34f5b7e05", LOG_WARNING, OBJECT_NONE, "An upgrade would not go well now") \
 	X(carried, "f534d006c13f4c289cc04445c4d048c7", LOG_WARNING, OBJECT_NONE, "Something failed at the last shutdown") \
 	X(closed, "edf09f59b37d4175865be86a4c0a2303", LOG_INFO, OBJECT_NONE, "The data of etcd was closed for the shutdown") /* closing record written */ \
-	X(fresh, "0b47095073be47a897d310c14849ef49", LOG_NOTICE, OBJECT_NONE, "etcd starts anew") /* no data */ \
+	X(fresh, "0b47095073be47a897d310c14849ef49", LOG_NOTICE, OBJECT_NONE, "etcd starts without data") /* no data */ \
 	X(rotted, "8489eb96d8474319b42e7ab727b1826e", LOG_ERR, OBJECT_BACKUP, "A backup has rotted:") /* a backup is no longer what it was */ \
 	X(defragmented, "a1913de4693242ce85546a2d1867c56f", LOG_INFO, OBJECT_NONE, "etcd's database was defragmented") \
 	X(defrag_failed, "d5dccea1739145d785536840a28374ea", LOG_WARNING, OBJECT_NONE, "etcd's database could not be defragmented") \
@@ -63,7 +63,10 @@ void gbe_events_set_prefix(int level);
 	X(certs_changed, "f221c0405e7d4b6f904d3fd6562acc84", LOG_NOTICE, OBJECT_NONE, "Certificates were changed") /* by a verb of certs */ \
 	X(rehearsed, "6d0f4b0bb1f34c2c8b6a6d4b8a5e27d1", LOG_INFO, OBJECT_DEPLOYMENT, "The etcd of the update works on today's data:") /* an update's etcd passed */ \
 	X(rehearsal_failed, "0a4c5a3e9b7d4ec4a6b1f0c2d93e58f7", LOG_ERR, OBJECT_DEPLOYMENT, "The etcd of the update does not work on today's data:") /* it did not */ \
-	X(not_rehearsed, "b92f8d15c6a74f0e9c3d7e1a604b2c58", LOG_NOTICE, OBJECT_DEPLOYMENT, "The update could not be rehearsed:") /* cannot tell; reason says why */ \
+	X(not_rehearsed, "b92f8d15c6a74f0e9c3d7e1a604b2c58", LOG_NOTICE, OBJECT_DEPLOYMENT, "The update could not be rehearsed:") /* unknown;
+																   * reason
+																   * says
+																   * why */ \
 	X(rejoined, "52be07d9c3a14e6f8d20b9a4716c5f3e", LOG_WARNING, OBJECT_NONE, "This device is a member of its cluster again, with data from the others") /* ->reason: why it had to */ \
 	X(update_locked, "3f8e52c1a7d94b06b1e4c7590d2a6f83", LOG_NOTICE, OBJECT_NONE, "The update lock of the cluster") /* or released: reason says which */ \
 	X(update_failed, "c58a07e94d3b4f21a6f0829bd17e3c64", LOG_ERR, OBJECT_DEPLOYMENT, "The update failed, and the other members wait:") /* the others do not update */

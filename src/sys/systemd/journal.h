@@ -19,9 +19,9 @@ bool gbe_journal_send(const struct iovec *fields, guint count);
 void gbe_journal_sync(guint seconds);
 
 /* Adds the newest @max lines of the local system's journal to @lines, oldest first, as {time, boot, identifier,
- * priority, message, message_id, fields{}}: lines of a SYSLOG_IDENTIFIER in @identifiers, and PID 1's lines about a
- * unit in @units (both NULL-terminated). @root_fd: the journal below that root; -1: the running system's. Strings
- * are valid UTF-8 of 4 KiB at most. */
+ * priority, message, message_id, fields{}}. These are lines of a SYSLOG_IDENTIFIER in @identifiers, and PID 1's lines
+ * about a unit in @units (both NULL-terminated). @root_fd: the journal below that root; -1: the running system's.
+ * Strings are valid UTF-8 of 4 KiB at most. */
 bool gbe_journal_read(int root_fd, const char *const *identifiers, const char *const *units,
 		      guint max, JsonArray *lines, GError **error) GBE_CHECKED;
 

@@ -336,7 +336,7 @@ gbe_manager_soft_reboots(guint *ret_count, GError **error)
 	int r;
 
 	if (!open_bus(BUS_TIMEOUT_MS, &bus, error))
-		return gbe_prefix(error, "cannot tell how many soft reboots there were");
+		return gbe_prefix(error, "cannot determine the number of soft reboots");
 	r = sd_bus_get_property_trivial(bus, SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_MANAGER,
 					"SoftRebootsCount", &bus_error, 'u', &count);
 
@@ -348,7 +348,7 @@ gbe_manager_soft_reboots(guint *ret_count, GError **error)
 	}
 	if (r < 0)
 		return throw_bus(error, r, &bus_error,
-				 "cannot tell how many soft reboots there were");
+				 "cannot determine the number of soft reboots");
 	*ret_count = count;
 	return true;
 }
@@ -452,7 +452,7 @@ gbe_jobs_run(GbeJobs *jobs, const char *method, const char *verb, const char *un
 		return gbe_prefix(error, "while waiting to %s %s", verb, unit);
 	if (result == NULL)
 		return gbe_throw(error, GBE_ERROR_FAILED,
-				 "cannot %s %s: not done after %u ms; the job goes on, see "
+				 "cannot %s %s: not done after %u ms, and the job still runs; see "
 				 "systemctl status %s",
 				 verb, unit, timeout_ms, unit);
 	if (strcmp(result, "done") != 0 && strcmp(result, "skipped") != 0)

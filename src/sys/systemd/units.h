@@ -2,7 +2,7 @@
 /*
  * Systemd's units over D-Bus: asks for them, starts and stops them, and makes transient ones (StartTransientUnit,
  * org.freedesktop.systemd1(5)). Root uses systemd's private socket: before etcd starts and during a shutdown there may
- * be no message bus, and asking for one would start it. Other users go through the system bus. Where there is no bus:
+ * be no message bus, and asking for one would start it. Other users go through the system bus. Without a bus:
  * GBE_ERROR_CANNOT_TELL; no variable GREENBOOT_ETCD_SYSTEMCTL exists for that case. Below --root the caller must not
  * start or stop units.
  */

@@ -183,7 +183,7 @@ tampered() {
 	assert_exit 5 gbe restore foreign
 	sed -i 's/"outside" : true, "proved" : true,//' "$ROOT$BACKUPS/foreign/manifest.json"
 	assert_exit 5 gbe restore foreign
-	assert_match "why" "$ERR" "*is not what was signed*"
+	assert_match "why" "$ERR" "*does not match its signature*"
 	# Writing it again, as a pin does, does not sign it.
 	assert_exit 0 gbe pin foreign
 	assert_exit 5 gbe restore foreign
