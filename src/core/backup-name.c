@@ -42,7 +42,7 @@ automatic_parse(const char *name, char **ret_deployment, char **ret_run, guint64
 	guint64 ordinal = 1;
 	char *bar;
 
-	/* A stateroot may hold a tilde, too: only a tilde behind the run begins the ordinal. */
+	/* A stateroot may also hold a tilde: only a tilde after the run begins the ordinal. */
 	bar = strrchr(text, '_');
 	if (bar == NULL)
 		return false;

@@ -20,7 +20,7 @@
  */
 #define GBE_RUNG_PARTIAL ".partial-"
 #define GBE_RUNG_PENDING ".pending-"
-/* The staging tree of a restore beside the data directory: ".restore-<sequence>". */
+/* The staging tree of a restore next to the data directory: ".restore-<sequence>". */
 #define GBE_RUNG_RESTORE ".restore-"
 /* The same tree while it is being made. The next program that holds the lock removes it. */
 #define GBE_RUNG_STAGING ".staging-"
@@ -49,7 +49,7 @@ bool gbe_backup_name_check_manual(const char *name, GError **error) GBE_CHECKED;
 /*
  * The one of @names (NULL-terminated, newest first) that a person means by @text:
  *   - the whole name,
- *   - the beginning of the name, of its deployment's checksum, or of its run id, with "~K" behind it for one of the
+ * - the beginning of the name, of its deployment's checksum, or of its run id, with "~K" after it for one of the
  *     backups of a run (here the first is "~1"),
  *   - "@N", the Nth of @names.
  * "last-good" and "undo" match nothing.

@@ -67,8 +67,8 @@ gbe_lineage_contains(const GbeLineage *data, guint64 data_sequence, guint64 line
 		if (ancestor->line == line)
 			return gbe_tri(sequence <= ancestor->sequence);
 	}
-	/* A line has a larger number than the line that it grew from: a line newer than the oldest known one cannot be
-	 * among the forgotten ancestors. */
+	/* A line has a larger number than the line that it grew from. So a line newer than the oldest known one cannot
+	 * be among the forgotten ancestors. */
 	if (data->ancestors != NULL && data->ancestors->len > 0)
 		oldest = g_array_index(data->ancestors, GbeAncestor, 0).line;
 	return data->truncated && line < oldest ? GBE_UNKNOWN : GBE_NO;

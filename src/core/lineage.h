@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where data comes from. A line is a number: the sequence at which it began. A fresh start begins a
- * line without ancestors. A restore begins a line that grows from the restored one. An upgrade, or a return
- * with the data, continues the line. Data contains a backup when the backup's line is in its ancestry at the
- * backup's sequence or later (decisions.md, "Line").
+ * The origin of data. A line is a number: the sequence at which it began. A fresh start begins a line without
+ * ancestors. A restore begins a line that grows from the restored one. An upgrade, or a return with the data, continues
+ * the line. Data contains a backup when the backup's line is in its ancestry at the backup's sequence or later
+ * (decisions.md, "Line").
  */
 #pragma once
 

@@ -22,7 +22,7 @@ is_name(char c)
 	return g_ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
 }
 
-/* Returns the position behind the block, or the end of the text where the block is cut short. */
+/* Returns the position after the block, or the end of the text if the block is cut short. */
 static const char *
 skip_pem(const char *at)
 {
@@ -35,7 +35,7 @@ skip_pem(const char *at)
 	return end != NULL ? end + strlen(PEM_DASHES) : at + strlen(at);
 }
 
-/* @at: behind "://". Returns the position behind the last '@' of the address, or NULL. */
+/* @at: after "://". Returns the position after the last '@' of the address, or NULL. */
 static const char *
 skip_user(const char *at)
 {
@@ -47,7 +47,7 @@ skip_user(const char *at)
 	return found;
 }
 
-/* The begin of the value of the name that ends at @at, or NULL where there is none. */
+/* The begin of the value of the name that ends at @at. NULL: no value. */
 static const char *
 find_value(const char *at, bool is_option)
 {
@@ -74,7 +74,7 @@ skip_value(const char *at, bool to_the_end)
 	return at + strcspn(at, to_the_end ? "\r\n\"'" : VALUE_ENDS);
 }
 
-/* Copies a name to @to and redacts its value. Returns the position behind both. */
+/* Copies a name to @to and redacts its value. Returns the position after both. */
 static const char *
 take_name(const char *at, GString *to)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Removes what looks like a secret from text that leaves the device: words of a person, arguments and error
- * messages may hold anything. It cannot prove that no secret is left, so text that is known to hold secrets
- * must never be passed to it.
+ * Removes what looks like a secret from text that leaves the device: words of a person, arguments and error messages
+ * may hold anything. Some secrets may be left, so text that is known to hold secrets must never be passed to it.
  */
 #pragma once
 
@@ -12,8 +11,8 @@
  * GBE_REDACTED takes the place of
  *
  *   the user information of a URL           https://(left out)@host
- *   the value behind a telling name         password=, token:, "client-secret": "...", --user X
- *   the word behind "Bearer"
+ * the value after a telling name password=, token:, "client-secret": "...", --user X
+ * the word after "Bearer"
  *   text from -----BEGIN                    to its -----END...-----, else to the end
  *
  * A telling name ends in pass, pwd, password, passwd, passphrase, secret, token, apikey, api-key, secret-key,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Text that people see. Names, reasons and versions come from etcd and from files, and no terminal must obey
- * them. So the results are valid UTF-8 without control characters (U+0000 to U+001F, U+007F to U+009F) and
- * without the characters that turn the direction of the text around them. Results are newly allocated.
+ * Text that people see. Names, reasons and versions come from etcd and from files, and no terminal must obey them. So
+ * the results are valid UTF-8 without control characters (U+0000 to U+001F, U+007F to U+009F). Characters that change
+ * the direction of the text are also removed. Results are newly allocated.
  */
 #pragma once
 

@@ -14,7 +14,7 @@ typedef struct {
 	guint64 inodes;	     /* free ones */
 } GbeSpace;
 
-/* Must stay free beside the data: for the copy's metadata and for etcd's own next writes. */
+/* Must stay free next to the data: for the copy's metadata and for etcd's own next writes. */
 #define GBE_SPACE_MARGIN (4 * 1024 * 1024)
 /* etcd's start takes a segment of the log, a step in which the database grows, and the margin. */
 #define GBE_SPACE_ETCD_SEGMENT 64000000

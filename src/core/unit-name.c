@@ -23,8 +23,8 @@ gbe_unit_name_complete(const char *option, const char *text, char **ret_name, GE
 	/* "a.service" and "a@b.service" are names. */
 	if (dot == name || dot[-1] == '@' || name[0] == '@' || strlen(name) > LONGEST ||
 	    name[strspn(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS ":_.\\-@")] != '\0')
-		return gbe_throw(error, GBE_ERROR_USAGE, "%s: \"%s\" is no name of a unit", option,
-				 text);
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s: \"%s\" is not the name of a unit",
+				 option, text);
 	*ret_name = g_steal_pointer(&name);
 	return true;
 }

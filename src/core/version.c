@@ -79,7 +79,7 @@ gbe_rehearse_starts(const GbeRehearseVersions *versions, char **ret_why)
 
 	*ret_why = NULL;
 	if (!update.known || !data.known) {
-		*ret_why = g_strdup_printf("the version of %s cannot be told",
+		*ret_why = g_strdup_printf("cannot determine the version of %s",
 					   update.known ? "today's data" : "the update's etcd");
 		return GBE_UNKNOWN;
 	}
@@ -113,7 +113,7 @@ gbe_rehearse_goes_back(const GbeRehearseVersions *versions, char **ret_why)
 
 	*ret_why = NULL;
 	if (!update.known || !today.known) {
-		*ret_why = g_strdup_printf("the version of %s cannot be told",
+		*ret_why = g_strdup_printf("cannot determine the version of %s",
 					   update.known ? "today's etcd" : "the update's etcd");
 		return GBE_UNKNOWN;
 	}

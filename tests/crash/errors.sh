@@ -72,7 +72,7 @@ status_knows() {
 		broken "nobody says that it failed: $(tail -n 1 "$GBE_MEM/operation.log")" || return
 	# A fact that cannot be read may lead to another rule; what was begun or asked for and failed, status has.
 	grep -v 'A record could not be read' "$GBE_MEM/operation.log" |
-		grep -qE 'could not be|held back|cannot be carried out' || return 0
+		grep -qE 'could not be|held back|cannot be done' || return 0
 	last=$(gbe --json status 2>/dev/null | jq -r '.last_operation | .result + ": " + .reason') ||
 		broken "status does not answer" || return
 	# The last operation is the last one: after a restore that failed it may be a backup.

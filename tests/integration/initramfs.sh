@@ -113,7 +113,7 @@ initramfs_impossible() {
 	a_with_backup "$1"
 	reboot "$RD=no-such-backup"
 	assert_eq "the boot" "$EARLY" 0
-	said "cannot be carried out"
+	said "requested restore cannot be done"
 	a_is_back
 	assert_eq "nothing is set aside" "$(backups .set_aside)" 0
 }

@@ -386,9 +386,9 @@ refused() {
 		systemd-run --quiet --unit=other -p Type=exec sleep infinity
 		ours=(greenboot-etcd run --parent=other)
 		ends 2 "*run needs etcd and its arguments*" "${ours[@]}"
-		ends 2 "*--name: \"a/b\" is no name*" "${ours[@]}" --name=a/b -- "${etcd[@]}"
+		ends 2 "*--name: \"a/b\" is not the name*" "${ours[@]}" --name=a/b -- "${etcd[@]}"
 		ends 2 "*--name: a.scope is not the name of a service*" "${ours[@]}" --name=a.scope -- "${etcd[@]}"
-		ends 2 "*--parent: \"x y\" is no name*" greenboot-etcd run --parent="x y" -- "${etcd[@]}"
+		ends 2 "*--parent: \"x y\" is not the name*" greenboot-etcd run --parent="x y" -- "${etcd[@]}"
 		ends 2 "*its own parent*" "${ours[@]}" --name=other -- "${etcd[@]}"
 		ends 2 "*--timeout*" "${ours[@]}" --timeout=soon -- "${etcd[@]}"
 		ends 2 "*UTF-8*" "${ours[@]}" -- "${etcd[@]}" --name=$'\xff'

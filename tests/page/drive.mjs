@@ -129,7 +129,7 @@ await run("story-red", async () => {
     b_state = await etcd_state();
     equal("red runs", await things(page, "red"), 1);
     matches("next boot", await text(page, "#headline"), /etcd goes back to revision \d+ by \d+ .*, to the backup fedora-iot-/);
-    matches("the way back", await text(page, "#update"), /boots next: the update failed and its base came back Rule 10a/);
+    matches("the way back", await text(page, "#update"), /boots next: the update failed; the data from before it is restored Rule 10a/);
     await world("reboot");
     await world("red_run");
     await look_again(page);
@@ -146,7 +146,7 @@ await run("story-rollback", async () => {
 
     equal("data", await etcd_state(), a_state);
     await is_protected(page);
-    matches("last", await text(page, "#headline"), /restore, .*done: the update failed and its base came back/);
+    matches("last", await text(page, "#headline"), /restore, .*done: the update failed; the data from before it is restored/);
     equal("restores", await things(page, "restore"), 2);
     equal("lanes", (await page.locator(".lane-role").allTextContents()).join(" "), "booted rollback");
     await page.locator("#timeline [role=option].is-restore").last().click();

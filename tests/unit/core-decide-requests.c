@@ -294,7 +294,7 @@ START_TEST(a_request_whose_backup_was_tried_says_so)
 	assert_rules(plan, "6");
 	ck_assert(plan->drop_request);
 	ck_assert_str_eq(plan->request_failed,
-			 "the backup does not validate, or nobody could look");
+			 "the backup does not validate, or could not be examined");
 }
 END_TEST
 

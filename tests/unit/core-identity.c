@@ -208,7 +208,7 @@ START_TEST(without_a_ledger)
 	empty->data = GBE_YES;
 	empty->tree = g_strdup(TREE);
 	set_nonce(empty, LEDGER_ID, 12, NONCE_B);
-	check_nobody(empty, "names nobody");
+	check_nobody(empty, "names no owner");
 	unreadable->ledger = GBE_UNKNOWN;
 	unreadable->ledger_why = g_strdup("Input/output error");
 	check_nobody(unreadable, "Input/output error");

@@ -27,11 +27,11 @@ START_TEST(files)
 	} bad[] = {
 	    {"", "no key"},
 	    {"# nothing\n\n", "no key"},
-	    {"secret\n", "line 1 is no key"},
-	    {"\n" KEY_A "0\n", "line 2 is no key"},
-	    {KEY_A KEY_A "00", "line 1 is no key"},
-	    {KEY_A " " KEY_A, "line 1 is no key"},
-	    {"00010203040506070809", "line 1 is no key"},
+	    {"secret\n", "line 1 is not a key"},
+	    {"\n" KEY_A "0\n", "line 2 is not a key"},
+	    {KEY_A KEY_A "00", "line 1 is not a key"},
+	    {KEY_A " " KEY_A, "line 1 is not a key"},
+	    {"00010203040506070809", "line 1 is not a key"},
 	};
 	g_autoptr(GString) many = g_string_new(NULL);
 	GbeKeys *none = NULL;

@@ -536,8 +536,8 @@ START_TEST(order)
 	    "the entry's term cannot be right",
 	    "the entry would replace one that had been agreed on",
 	    "the entry is of an older term than the one before it",
-	    "the state goes back behind the one before it",
-	    "the state goes back behind the one before it",
+	    "the state is older than the one before it",
+	    "the state is older than the one before it",
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(said); i++) {

@@ -368,7 +368,8 @@ gbe_data_wait_closed(GbeApp *app, const GbeData *data, guint seconds, GError **e
 		return true;
 	if (data->unsafe != NULL)
 		return gbe_throw(error, GBE_ERROR_UNSAFE_SOURCE,
-				 "cannot determine whether %s is open: %s", data->path, data->unsafe);
+				 "cannot determine whether %s is open: %s", data->path,
+				 data->unsafe);
 	for (;;) {
 		gbe_autofd int lock_fd = -1;
 		/* Asks for an exclusive lock, as every program that works on the data does. */

@@ -223,7 +223,7 @@ plan_restore(Decision *d)
 	gbe_backup_ref_set(&d->found, gbe_manifest_ref(manifest));
 }
 
-/* D goes on with the present data, because the due restore could not be done. */
+/* D keeps the present data, because the due restore could not be done. */
 static void
 plan_instead(Decision *d)
 {
@@ -265,7 +265,8 @@ plan_take_over(Decision *d)
 	    d->situation.same_run == GBE_YES)
 		return;
 	plan->take_over = gbe_decide_take_over(d, d->sequence++);
-	/* The same owner may go on without a record. Another one would have no past, and a restored state no owner. */
+	/* The same owner may continue without a record. Another owner would have no past, and a restored state no
+	 * owner. */
 	plan->must_record = d->source != NULL
 				? d->live_situation.owner != GBE_OWNER_SAME
 				: d->situation.owner != GBE_OWNER_SAME &&
@@ -317,8 +318,8 @@ plan_hold(Decision *d)
 			       "the data in the bare directory",
 	    [GBE_HOLD_ELSEWHERE] = "correct data-dir= of [etcd], or move the data, then `systemctl "
 				   "restart` the service",
-	    [GBE_HOLD_MEMBER] = "`greenboot-etcd cluster rejoin URL` gets it from the others, by "
-				"itself where they all work",
+	    [GBE_HOLD_MEMBER] = "`greenboot-etcd cluster rejoin URL` gets it from the others; this "
+				"happens automatically if all of them work",
 	    [GBE_HOLD_LOG] = "if etcd has its log elsewhere (--wal-dir), set wal-dir= of [etcd] to "
 			     "it; else `greenboot-etcd restore --last-good`",
 	    [GBE_HOLD_CORRUPT] = "`greenboot-etcd restore --last-good`, or on-corrupt-data=keep",
@@ -329,7 +330,7 @@ plan_hold(Decision *d)
 	bool leaving = d->ruling.hold == GBE_HOLD_MEMBER && d->facts->leaving != NULL;
 	bool deformed = d->ruling.hold == GBE_HOLD_UNREAD && d->facts->deformed;
 	bool unseen = d->ruling.hold == GBE_HOLD_OPEN && d->situation.data_open != GBE_YES;
-	const char *lift = leaving    ? "call that again: it goes on"
+	const char *lift = leaving    ? "run it again to resume"
 			   : deformed ? "`greenboot-etcd restore --last-good --stop --force` sets "
 					"it aside as it is"
 			   : unseen   ? "make sure that no process uses the data, then `systemctl "
@@ -352,8 +353,8 @@ plan_hold(Decision *d)
 	else if (leaving)
 		versions =
 		    g_strdup_printf(" (`greenboot-etcd %s` was interrupted)", d->facts->leaving);
-	/* Without prerun, a member without its log would begin its cluster once more, or vote anew on what it has agreed
-	 * to. */
+	/* Without prerun, a member without its log would begin its cluster once more, or vote again on entries that it
+	 * has agreed to. */
 	reason =
 	    g_strdup_printf("%s%s: %s%s", d->ruling.why, versions != NULL ? versions : "", lift,
 			    d->ruling.hold == GBE_HOLD_MEMBER
@@ -398,9 +399,9 @@ finish_plan(Decision *d)
 		plan->drop_request = true;
 		plan->request_failed = g_strdup(
 		    facts->request_why != NULL ? facts->request_why
-		    : tried ? "the backup does not validate, or nobody could look"
+		    : tried ? "the backup does not validate, or could not be examined"
 			    : "the backup is not there, is graded bad, or is a cluster member's");
-		/* The request that waits behind this one is looked at in the same start. */
+		/* The request that waits after this one is looked at in the same start. */
 		plan->again = facts->request_waits;
 	}
 	plan->opened = plan->take_over == NULL && !plan->hold && d->live.take_over != NULL &&
@@ -465,9 +466,8 @@ plan_unopened(const GbeFacts *facts)
 	return plan;
 }
 
-/* The plan in place of @plan after two starts in a row that did not end: nothing is backed up or restored, so that this
- * start ends. The data stays as it is, unless the deployment must not have the data without @plan: then etcd is held
- * back. */
+/* Replaces @plan after two starts in a row that did not end: nothing is backed up or restored, so that this start ends.
+ * The data stays as it is. If the deployment must not have the data without @plan, etcd is held back. */
 static GbePlan *
 plan_unfinished(const GbePlan *plan)
 {
@@ -505,9 +505,9 @@ gbe_decide_fallback(const GbeFacts *facts)
 	const GbeTakeOver *last;
 
 	if (facts->ledger == GBE_UNKNOWN)
-		return g_strdup_printf("whether an operation on the data is open cannot be told "
-				       "(%s)",
-				       facts->ledger_why);
+		return g_strdup_printf(
+		    "cannot determine whether an operation on the data is open (%s)",
+		    facts->ledger_why);
 	if (facts->intent != NULL || facts->intent_why != NULL)
 		return g_strdup("an operation on the data is open");
 	/* Without ostree no other deployment can have had the data. */
@@ -518,7 +518,7 @@ gbe_decide_fallback(const GbeFacts *facts)
 	if (facts->booted.id == NULL)
 		return g_strdup_printf("cannot identify the booted deployment (%s)",
 				       facts->booted_why);
-	/* Data behind a link has no owner here. Another deployment owns it only if the ledger says so. */
+	/* Data at the target of a link has no owner here. Another deployment owns it only if the ledger says so. */
 	last = facts->owner;
 	if (last == NULL && facts->unopened_why != NULL && !facts->holes && !facts->lost) {
 		if (facts->take_overs->len == 0)
@@ -586,7 +586,7 @@ gbe_decide_by_hand(GbeFacts *facts, const char *name, bool force)
 	return make_plan(&d);
 }
 
-/* ---- the facts after a plan or a recovery was carried out, for status and explain ---- */
+/* ---- the facts after a plan or a recovery was done, for status and explain ---- */
 
 static void
 add_take_over(GbeFacts *facts, const GbeTakeOver *take_over)

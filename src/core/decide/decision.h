@@ -21,10 +21,10 @@ typedef struct {
 	    found; /* a backup equal to the live data: taken, kept or displaced by this plan */
 	guint64 sequence; /* the next free one */
 	bool by_hand;	  /* a person restores in the middle of a run */
-	bool empties;	  /* the requested data is none */
+	bool empties;	  /* no data was requested */
 } Decision;
 
 /* "3.5", or NULL. Newly allocated. */
 char *gbe_decide_version_text(GbeVersion version);
-/* The record that D and R have the data. It is on ->source where that takes the data's place. */
+/* The record that D and R have the data. If ->source replaces the data, the record is for ->source. */
 GbeTakeOver *gbe_decide_take_over(const Decision *d, guint64 sequence);

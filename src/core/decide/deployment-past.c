@@ -101,7 +101,7 @@ gbe_situation_is_being_judged(const GbeFacts *facts)
 	if (!gbe_facts_taken_in_this_run(facts))
 		return false;
 	gbe_view_live(facts, &view);
-	/* Where it does not come to a verdict within trial-limit, nobody waits for it any longer. */
+	/* If it comes to no verdict within trial-limit, the wait ends. */
 	return view.verdict == GBE_VERDICT_JUDGING ||
 	       (view.verdict == GBE_VERDICT_NONE && view.trial.on == GBE_YES &&
 		facts->judges == GBE_YES && !facts->owner->used_beyond);

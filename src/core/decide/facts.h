@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Everything that was observed before a decision, as plain data. src/app/backup/observe.h fills it; the
- * decision and the reports read it. Each item is known, or unknown (GBE_UNKNOWN, NULL, 0 or -1, as said at
- * the item), with a reason where a person will ask for one.
+ * Everything that was observed before a decision, as plain data. src/app/backup/observe.h fills it; the decision and
+ * the reports read it. Each item is known, or unknown (GBE_UNKNOWN, NULL, 0 or -1, as said at the item). A reason is
+ * kept if a person will ask for it.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 /* The nonce next to etcd's data in the tree (core/decide/past.h). */
 typedef struct {
-	char *ledger;	  /* 16 hex digits; NULL: there is no nonce of root's */
+	char *ledger;	  /* 16 hex digits; NULL: no nonce that root owns */
 	guint64 sequence; /* of the take-over */
 	char *nonce;
 } GbeNonce;
@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
 	/* The system. */
 	GbeTri ostree;	      /* the system was booted through ostree */
-	GbeDeployment booted; /* D; id NULL: cannot be told */
+	GbeDeployment booted; /* D; id NULL: unknown */
 	char *booted_why;
 	char *run; /* R; NULL: unknown, never "the same" */
 	char *run_why;
@@ -48,9 +48,9 @@ typedef struct {
 	char *unopened_why;
 	bool deformed;	  /* ->data is unknown, since its names are of types that no etcd leaves */
 	bool linked;	  /* ->deformed, and the data directory is itself a link */
-	GbeTri log;	  /* there is a WAL; etcd begins a new one where there is none */
+	GbeTri log;	  /* there is a WAL; etcd begins a new one if it is missing */
 	bool log_seen;	  /* it was where the configuration has it, while etcd answered */
-	GbeTri data_open; /* a process has the data open; NO where there is none */
+	GbeTri data_open; /* a process has the data open; NO also without data */
 	char *data_open_why; /* also why its files cannot be looked at, where none has it open */
 	GbeTri sound;	     /* etcd can start on it; unknown: not looked into, or unknown format */
 	char *sound_why;
@@ -93,7 +93,7 @@ typedef struct {
 	guint64 ledger_last; /* the largest sequence in it */
 	/* A record of the ledger is lost: then "never ran" and "never green" are unknown. */
 	bool holes;
-	/* A record behind the last take-over is lost: it may have been a take-over. */
+	/* A record after the last take-over is lost: it may have been a take-over. */
 	bool lost;
 	GPtrArray *take_overs; /* of GbeTakeOver, by sequence */
 	GPtrArray *runs;       /* of GbeRunRecord, one for each of them */
@@ -107,8 +107,8 @@ typedef struct {
 	    fell_back; /* the deployment of a start since the last take-over that was not the default; NULL */
 	GbeBackupRef undo; /* the data that the last restore displaced */
 	GbeRequest request;
-	char *request_why;  /* why it cannot be carried out, as far as known; NULL */
-	bool request_waits; /* a --next-boot request waits behind the command line's */
+	char *request_why;  /* why it cannot be done, as far as known; NULL */
+	bool request_waits; /* a --next-boot request waits after the command line's */
 	char *cmdline_done, *rd_cmdline_done; /* done, and still on the command line; NULL */
 	char *leaving; /* the verb that set the data aside and was interrupted; NULL */
 	bool joining;  /* a verb of membership is under way, for which etcd starts without data */
@@ -139,15 +139,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeFacts, gbe_facts_free)
 bool gbe_facts_note_unread(GbeFacts *facts, const GError *error);
 /* The deployment of that id in ostree's list, or NULL. Owned by @facts. */
 const GbeListed *gbe_facts_listed(const GbeFacts *facts, const char *id);
-/* Is ostree's list known, with the booted deployment in it? What a list without it lacks, is not gone: an unmounted
- * /boot empties it. */
+/* Is ostree's list known, with the booted deployment in it? A deployment that is missing from a list without the booted
+ * one is not gone: an unmounted /boot empties the list. */
 bool gbe_facts_know_listed(const GbeFacts *facts);
 /* No etcd can use the contents of the data directory. An etcd may have opened the data before its names were replaced, so
  * ->data_open is unknown, too. */
 void gbe_facts_set_deformed(GbeFacts *facts, const char *why);
 /* The backup of that name, or NULL. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
-/* The backup of @ref. Where it is gone, or another backup has its name: a backup of the same state that is not bad, or
+/* The backup of @ref. If it is gone, or another backup has its name: a backup of the same state that is not bad, or
  * NULL. */
 const GbeManifest *gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref);
 /* Is @backup of the same state as @ref, whatever its name, and not bad? */

@@ -82,7 +82,7 @@ gbe_identify(GbeFacts *facts)
 	if (facts->ledger == GBE_UNKNOWN) {
 		set_owner(facts, NULL, facts->ledger_why);
 	} else if (last == NULL) {
-		set_owner(facts, NULL, "the ledger names nobody who had it");
+		set_owner(facts, NULL, "the ledger names no owner");
 	} else if (facts->lost) {
 		set_owner(facts, NULL, "what the ledger said last cannot be read");
 	} else if (facts->tree == NULL && facts->data != GBE_YES) {

@@ -17,7 +17,7 @@ gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified)
 bool
 gbe_decide_regrade(const GbeRunRecord *run, GbeManifest *backup)
 {
-	/* A restore in the middle of the run began anew: backups from before it were not judged. */
+	/* A restore in the middle of the run was a new start: backups from before it were not judged. */
 	if (backup->set_aside || backup->sequence < run->sequence ||
 	    g_strcmp0(backup->run, run->run) != 0 ||
 	    !gbe_deployment_same(&backup->deployment, &run->deployment) ||
@@ -58,7 +58,7 @@ gbe_decide_version_text(GbeVersion version)
 	return version.known ? g_strdup_printf("%u.%u", version.major, version.minor) : NULL;
 }
 
-/* Fills in the ids and the revision of the data. Where facts lack them, the owner's last run has them. */
+/* Fills in the ids and the revision of the data, from the facts, else from the owner's last run. */
 static void
 note_identity(GbeManifest *manifest, const GbeFacts *facts, const GbeView *view, bool adopt)
 {

@@ -34,7 +34,7 @@ to_others(const GbeView *view)
 	return (int)i;
 }
 
-/* The ledger is lost, so the store, which is root's word, too, names the base. */
+/* The ledger is lost, so the store, which root also wrote, names the base. */
 static void
 add_newest_of_others(const Decision *d, GbeTakeOver *to)
 {
@@ -235,7 +235,7 @@ gbe_decide_late(const GbeFacts *facts)
 	} else {
 		to->lineage.line = to->sequence;
 		to->lineage.truncated = true;
-		/* It began without a backup, so no later boot may take it back by itself. */
+		/* The trial began without a backup, so no later boot may take it back automatically. */
 		to->trial.on =
 		    facts->booted.id != NULL && gbe_situation_was_green(facts, &facts->booted)
 			? GBE_NO

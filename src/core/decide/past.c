@@ -61,8 +61,8 @@ gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over)
 	}
 	if (take_over->source != NULL || take_over->asked)
 		gbe_backup_ref_set(&facts->undo, take_over->found);
-	/* A start carries out one request: one of the command line cancels a waiting one. A restore by hand is a later
-	 * wish than one that waits for the next boot. */
+	/* A start does one request: one of the command line cancels a waiting one. A restore by hand is a later wish
+	 * than a request that waits for the next boot. */
 	if (request != NULL || take_over->asked)
 		gbe_request_clear(&facts->request);
 	if (request != NULL && g_str_has_prefix(request, GBE_CMDLINE_RESTORE))
@@ -218,7 +218,7 @@ gbe_ledger_fold(const GbeLedger *ledger, GbeFacts *facts)
 /* ---- the records that a newly written ledger keeps ---- */
 
 /* The newest records are all kept, for people. A service that fails and is restarted again and again writes three
- * records each time, and periodic backups also write records: a device may run for a year between two take-overs. */
+ * records each time. Periodic backups also write records, and a device may run for a year between two take-overs. */
 #define NEWEST_KEPT 128
 
 /* The take-overs whose records are needed, and what was seen of the newer records. */
@@ -332,9 +332,9 @@ static const Keep keeps[GBE_LEDGER_KINDS] = {
     [GBE_LEDGER_GONE] = KEEP_ALWAYS,
 };
 
-/* Called for the newest record first. @behind: the number of newer records. */
+/* Called for the newest record first. @newer: the number of newer records. */
 static bool
-is_needed(Needed *needed, const GbeLedgerRecord *record, guint behind)
+is_needed(Needed *needed, const GbeLedgerRecord *record, guint newer)
 {
 	JsonObject *object = record->object;
 	const char *backup = gbe_json_string(object, "backup", NULL);
@@ -344,12 +344,12 @@ is_needed(Needed *needed, const GbeLedgerRecord *record, guint behind)
 	if (keep == KEEP_NEVER || keep == KEEP_ALWAYS)
 		return keep == KEEP_ALWAYS;
 	if (keep == KEEP_LAST)
-		return is_last_of_many(needed, record) || behind < NEWEST_KEPT;
+		return is_last_of_many(needed, record) || newer < NEWEST_KEPT;
 	if (keep == KEEP_BACKUP)
-		return behind < NEWEST_KEPT ||
+		return newer < NEWEST_KEPT ||
 		       (backup != NULL && gbe_facts_backup(needed->facts, backup) != NULL);
-	/* `undo` brings back the data that the last restore displaced, or that a person set aside. And a request that was
-	 * carried out must not come back to life. */
+	/* `undo` brings back the data that the last restore displaced, or that a person set aside. And a request that
+	 * was done must not come back to life. */
 	undo = keep == KEEP_TAKE_OVER && !needed->undo &&
 	       (gbe_json_string(object, "source", NULL) != NULL ||
 		gbe_json_bool(object, "asked", false));

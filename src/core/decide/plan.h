@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A plan: the actions to carry out, in order, with everything that they need. The executor asks nothing and
- * decides nothing. The journal, explain, --dry-run and the tests show the plan.
+ * A plan: the actions, in order, with everything that they need. The executor asks nothing and decides nothing. The
+ * journal, explain, --dry-run and the tests show the plan.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ typedef enum {
 } GbeActionKind;
 
 typedef enum {
-	GBE_FAILURE_REPORT, /* the failure is reported, the plan goes on */
+	GBE_FAILURE_REPORT, /* the failure is reported, and the plan continues */
 	GBE_FAILURE_HOLD,   /* etcd is held back */
 } GbeOnFailure;
 
@@ -44,11 +44,11 @@ typedef struct {
 	bool unfinished; /* two starts in a row did not end, so nothing is backed up or restored */
 	bool wait;	 /* ask again for a while: a process may end, a disk may come */
 	bool forward;	 /* the deployment is newer than the data's owner */
-	bool asked;	 /* a person's request is carried out */
+	bool asked;	 /* a person's request is done */
 	bool force;	 /* RESTORE: take the backup as it is, validated or not */
 	bool again;	 /* the dropped request makes way for another decision in this start */
-	bool drop_request;	/* the pending request is carried out or impossible: forget it */
-	char *request_failed;	/* why it cannot be carried out; NULL */
+	bool drop_request;	/* the pending request is done or impossible: forget it */
+	char *request_failed;	/* why it cannot be done; NULL */
 	GbeTakeOver *take_over; /* D has the data from now on; NULL: nothing is recorded */
 	bool must_record;	/* without that record, etcd must not have the data */
 	/* The take-over where the planned restore cannot be done. NULL: D cannot use the present data, etcd is held
@@ -64,7 +64,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePlan, gbe_plan_free)
 /* Appends an action. Copies its texts. The plan owns the returned action. */
 GbeAction *gbe_plan_add(GbePlan *plan, GbeActionKind kind, const char *name, const char *reason);
 const GbeAction *gbe_plan_find(const GbePlan *plan, GbeActionKind kind);
-/* true where the plan changes neither the data nor the store: it only keeps, holds or takes over. */
+/* True: the plan does not change the data or the store. It only keeps, holds or takes over. */
 bool gbe_plan_is_idle(const GbePlan *plan);
 /* Why etcd is held back where a required backup fails for @why. Newly allocated. */
 char *gbe_plan_hold_reason(const char *why);
@@ -72,5 +72,5 @@ char *gbe_plan_hold_reason(const char *why);
  * starts without the backup. A plan without a backup stays. */
 void gbe_plan_fail_backup(GbePlan *plan, const char *why);
 const char *gbe_action_to_string(GbeActionKind kind); /* backup restore displace ... */
-/* The command that carries out the action by hand. Newly allocated; NULL: there is no such command. */
+/* The command that does the action by hand. Newly allocated; NULL: no command does this. */
 char *gbe_action_command(const GbeAction *action);

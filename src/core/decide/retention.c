@@ -31,7 +31,7 @@ keep_if_roomy(Retention *r, const GbeManifest *backup)
 	g_hash_table_add(r->facts->cramped == GBE_YES ? r->room : r->kept, backup->name);
 }
 
-/* Periodic backups come and go by the clock and count for nothing else: the backups that an OS rollback needs stay as
+/* Periodic backups come and go by the clock and count for nothing else. The backups that an OS rollback needs stay as
  * if there were no periodic ones. */
 static bool
 is_periodic(const GbeManifest *backup)
@@ -242,8 +242,8 @@ keep_floors(Retention *r, bool all)
 		if (gbe_situation_was_green(r->facts, &listed->ref))
 			keep_floor(r, &listed->ref, NULL, all);
 	}
-	/* Data that began with an empty database takes the place of nothing: what was there before, and was green, keeps
-	 * its last backup until a person removes it. */
+	/* Data that began with an empty database replaces nothing. The data that was green before keeps its last backup
+	 * until a person removes it. */
 	GBE_EACH(const GbeManifest *, backup, r->sorted) {
 		if (!is_kept(r, backup) && is_valid(backup) && (all || !is_periodic(backup)) &&
 		    line_was_green(r->facts, &backup->lineage))
@@ -257,13 +257,14 @@ why_removed(const Retention *r, const GbeManifest *backup)
 	if (is_periodic(backup))
 		return backup->grade == GBE_GRADE_BAD
 			   ? "a periodic one that is bad"
-			   : "neither the first of an hour nor of a day to keep";
+			   : "not the first of an hour or of a day to keep";
 	if (backup->grade == GBE_GRADE_BAD)
 		return g_hash_table_contains(r->room, backup->name)
 			   ? "a bad one, and etcd has no room to start"
 			   : "more bad ones than keep-bad";
 	if (is_discarded(r, backup))
-		return "etcd is healthy on what was restored in its place, without a backup of it";
+		return "etcd is healthy on the data that was restored instead, and that data has "
+		       "no backup";
 	if (backup->set_aside)
 		return "a later restore has displaced something newer";
 	if (backup->deployment.id == NULL)

@@ -22,8 +22,9 @@ typedef struct {
  * green. Only a good backup evicts a good one. Nothing is removed while ostree's list is unknown, the recorded
  * store is absent, or a record or manifest could not be read.
  *
- * Where etcd has no room to start (facts->cramped), bad backups go, whatever keep-bad says, and also what the last
- * restore displaced, if it is bad. Pinned and manual ones, and those that a deployment may come back to, stay.
+ * If etcd has no room to start (facts->cramped), all bad backups go, also beyond keep-bad. The tree that the last
+ * restore displaced goes also if it is bad. Pinned and manual backups stay, and so do those that a deployment may come
+ * back to.
  *
  * Periodic backups ([backup] schedule) follow gbe_retention_periods(), also on a system without ostree. They do
  * not change which other backups stay.
@@ -32,9 +33,9 @@ typedef struct {
  */
 GArray *gbe_retention_apply(const GbeFacts *facts);
 
-/* The backup that a person can best do without, where retention may remove none: a bad one, one that was set aside, one
- * that is not the last of its kind, the last one of a deployment that is not booted (*ret_last); the oldest of them.
- * NULL: the booted deployment may need each. */
+/* The backup that a person needs least, when retention may remove none. In this order: a bad one, one that was set
+ * aside, one that is not the last of its kind, the last one of a deployment that is not booted (*ret_last). The oldest
+ * of them. NULL: the booted deployment may need each. */
 const GbeManifest *gbe_retention_least(const GbeFacts *facts, bool *ret_last);
 
 /* Would removing @name (by hand) break the floor? *ret_why (static) says for what it is the last backup. */
@@ -52,8 +53,8 @@ typedef struct {
 	bool keep; /* the result */
 } GbePeriodPoint;
 
-/* @points: in the order in which they were made, the oldest first. Sets ->keep of the newest point, of those made
- * within an hour before it, of the first of each of the newest @hourly hours, and the same for the newest @daily
+/* @points: in the order in which they were made, the oldest first. Sets ->keep of the newest point, and of those made
+ * within an hour before it. Also of the first of each of the newest @hourly hours, and of each of the newest @daily
  * days. */
 void gbe_retention_periods(GbePeriodPoint *points, gsize n, guint hourly, guint daily);
 

@@ -7,7 +7,7 @@
 #define HOLD(what) .hold = GBE_HOLD_##what
 #define MOVE(what, how) .take_over = true, .move = GBE_DATA_##what, .displaced = GBE_DISPLACED_##how
 /* The data stays and D uses it from now on. O's state is kept as far as possible. */
-#define GO_ON .take_over = true, .backup = GBE_BACKUP_EFFORT, .upgrade = true
+#define STAY .take_over = true, .backup = GBE_BACKUP_EFFORT, .upgrade = true
 #define UPGRADE .take_over = true, .backup = GBE_BACKUP_REQUIRED, .upgrade = true
 
 /* Rule 0 and the off switch: no risky action is taken. */
@@ -19,7 +19,7 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 	bool open = s->data_open == GBE_YES;
 
 	if (s->data == GBE_UNKNOWN && others && s->hold_without_backup) {
-		/* There is no backup of what cannot be read. */
+		/* Unreadable data has no backup. */
 		*r = RULE(GBE_RULE_0,
 			  "the data directory cannot be read, and another deployment had it last",
 			  HOLD(UNREAD));
@@ -27,14 +27,14 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 		*r = RULE(GBE_RULE_0, "the data directory cannot be read", );
 	} else if (s->data_open != GBE_NO && others) {
 		*r = RULE(GBE_RULE_0,
-			  open ? "somebody has the data open, and another deployment had it last"
+			  open ? "a process has the data open, and another deployment had it last"
 			       : "cannot determine whether a process has the data open, and "
 				 "another deployment had it last",
 			  HOLD(OPEN));
 	} else if (s->data_open != GBE_NO) {
 		*r = RULE(GBE_RULE_0,
-			  open ? "somebody has the data open"
-			       : "it cannot be told whether somebody has the data open", );
+			  open ? "a process has the data open"
+			       : "cannot determine whether a process has the data open", );
 	} else if (s->skip) {
 		*r = RULE(GBE_RULE_SKIP, "the kernel command line has greenboot-etcd.skip",
 			  .take_over = booted && s->same_run != GBE_YES && s->data == GBE_YES,
@@ -110,29 +110,28 @@ after_failed_update(const GbeSituation *s)
 {
 	if (s->on_rollback == GBE_ROLLBACK_NEVER)
 		return RULE(GBE_RULE_10A,
-			    "the update failed and its base came back; on-rollback=never", GO_ON);
+			    "the update failed; the data is kept, by on-rollback=never", STAY);
 	if (!s->one_voter)
-		return RULE(GBE_RULE_10A, "the update failed, but this is " MEMBER, GO_ON);
+		return RULE(GBE_RULE_10A, "the update failed, but this is " MEMBER, STAY);
 	if (s->in_chain && s->chain_own != GBE_BASE_NONE)
-		return RULE(GBE_RULE_10A, "the update failed and its base came back",
+		return RULE(GBE_RULE_10A, "the update failed; the data from before it is restored",
 			    MOVE(CHAIN_OWN, BAD));
 	if (!s->in_chain && s->chain_end != GBE_BASE_NONE)
-		return RULE(GBE_RULE_10A, "the update failed and an older system came back",
+		return RULE(GBE_RULE_10A, "the update failed; an older system boots again",
 			    MOVE(CHAIN_END, BAD), .again = true);
 	/* Do not substitute an older backup. */
 	if (s->unseen)
 		return RULE(GBE_RULE_10A,
-			    "the update failed, and what it left goes on: the backup from before "
-			    "it cannot be read now",
-			    GO_ON, .wait = true);
+			    "the update failed, and its data is kept: the backup from before it "
+			    "cannot be read now",
+			    STAY, .wait = true);
 	if (s->candidate)
 		return RULE(GBE_RULE_10A,
 			    "the update failed and the backup before it cannot be used",
 			    MOVE(CANDIDATE, BAD));
-	return RULE(
-	    GBE_RULE_10A,
-	    "the update failed, and what it left goes on: there is no backup from before it",
-	    GO_ON);
+	return RULE(GBE_RULE_10A,
+		    "the update failed, and its data is kept: there is no backup from before it",
+		    STAY);
 }
 
 /* 10b: a return to a deployment that had been green. */
@@ -153,7 +152,7 @@ after_return(const GbeSituation *s)
 	else if (!s->candidate)
 		why = "a return to an older deployment that has no backup of its own";
 	if (why != NULL)
-		return RULE(GBE_RULE_10B, why, GO_ON);
+		return RULE(GBE_RULE_10B, why, STAY);
 	if (s->on_rollback == GBE_ROLLBACK_RESTORE && s->deliberate == GBE_YES)
 		return RULE(GBE_RULE_10B, "a deliberate rollback: the default boot entry was moved",
 			    MOVE(CANDIDATE, AS_GRADED));
@@ -168,8 +167,8 @@ after_return(const GbeSituation *s)
 	return RULE(GBE_RULE_10B,
 		    s->on_rollback == GBE_ROLLBACK_IF_FAILED
 			? "a return from a deployment that did not fail"
-			: "a return that nobody asked for: the data goes on",
-		    GO_ON);
+			: "an accidental return: the data is kept",
+		    STAY);
 }
 
 static GbeRuling
@@ -206,7 +205,7 @@ rule_plain_reboot(const GbeSituation *s, GbeRule rule, const char *why)
 }
 
 /* 5a: etcd is known not to survive this data. False: it stays, and the rule for sound data follows. The closing backup
- * has all that its owner wrote, so an update, or a return, may start from it, too. */
+ * has all that its owner wrote, so an update or a return may also start from it. */
 static bool
 replaces_damage(const GbeSituation *s, GbeRuling *r)
 {
@@ -326,7 +325,7 @@ find_ruling(const GbeSituation *s)
 	 * is D's, unless a person went back to an older state of D under the update that failed. */
 	if (s->last_pass)
 		return s->owner == GBE_OWNER_SAME && s->contains != GBE_NO
-			   ? rule_plain_reboot(s, GBE_RULE_6, "its own state goes on")
+			   ? rule_plain_reboot(s, GBE_RULE_6, "its own data is kept")
 			   : after_return(s);
 	if (s->data == GBE_NO && s->mount_lost)
 		return RULE(GBE_RULE_3,
@@ -353,19 +352,19 @@ find_ruling(const GbeSituation *s)
 		return r;
 	/* etcd may have its log elsewhere, where a backup would not find it. */
 	if (s->owner == GBE_OWNER_OTHER && s->no_log)
-		return RULE(is_return(s) ? GBE_RULE_10B : GBE_RULE_11,
-			    "another deployment had this database last, and there is no log beside "
-			    "it",
-			    HOLD(LOG));
+		return RULE(
+		    is_return(s) ? GBE_RULE_10B : GBE_RULE_11,
+		    "another deployment had this database last, and there is no log next to it",
+		    HOLD(LOG));
 	if (s->owner == GBE_OWNER_SAME && s->closing == GBE_CLOSING_DIFFERS && s->closing_back &&
 	    s->one_voter && s->on_rollback != GBE_ROLLBACK_NEVER)
 		return RULE(GBE_RULE_13, "an update without this program came and went",
 			    MOVE(CLOSING, ADOPTED));
 	if (s->owner != GBE_OWNER_UNKNOWN && s->closing == GBE_CLOSING_DIFFERS)
-		return RULE(GBE_RULE_4, "somebody without this program has written the data",
-			    UPGRADE, .adopt = true);
+		return RULE(GBE_RULE_4, "another program has written the data", UPGRADE,
+			    .adopt = true);
 	if (s->owner == GBE_OWNER_UNKNOWN)
-		return RULE(GBE_RULE_4, "nobody knows whose data this is", KEEP, .adopt = true,
+		return RULE(GBE_RULE_4, "the owner of this data is unknown", KEEP, .adopt = true,
 			    .upgrade = true,
 			    .backup = s->older_listed == GBE_YES ? GBE_BACKUP_REQUIRED
 								 : GBE_BACKUP_EFFORT);

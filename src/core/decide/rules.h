@@ -38,7 +38,7 @@ typedef enum {
 	GBE_DATA_CLOSING,    /* the closing backup */
 	GBE_DATA_OWNER_LEFT, /* what the owner, another deployment, left */
 	GBE_DATA_REQUESTED,
-	GBE_DATA_FRESH, /* there is no data, and etcd begins anew */
+	GBE_DATA_FRESH, /* there is no data, and etcd begins without */
 } GbeDataMove;
 
 /* Which backup of the data is taken first. */
@@ -63,7 +63,7 @@ typedef enum {
 	GBE_HOLD_MOUNT,	 /* the mount of the data directory is missing */
 	GBE_HOLD_ELSEWHERE, /* no data, and what the ledger knows lies where another data-dir= had it */
 	GBE_HOLD_MEMBER,   /* no data, and this is a member of a cluster with others */
-	GBE_HOLD_LOG,	   /* no log beside another deployment's database */
+	GBE_HOLD_LOG,	   /* no log next to another deployment's database */
 	GBE_HOLD_CORRUPT,  /* on-corrupt-data=refuse */
 	GBE_HOLD_FAILED,   /* on-upgrade-from-failed=refuse */
 	GBE_HOLD_UNUSABLE, /* this etcd cannot read the data, and there is no candidate */

@@ -27,7 +27,7 @@ typedef struct {
 	GbeManifest *displaced; /* by ->hand_back: the manifest that the data gets */
 } GbeShutdown;
 
-/* Where a process may have the data open, ->fingerprint and the contents of the data are not looked at yet. */
+/* If a process may have the data open, ->fingerprint and the contents of the data are not looked at yet. */
 GbeShutdown *gbe_decide_shutdown(const GbeFacts *facts);
 void gbe_shutdown_free(GbeShutdown *shutdown);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeShutdown, gbe_shutdown_free)

@@ -63,8 +63,8 @@ candidate_of(const GbeFacts *facts, const GbeDeployment *ref, bool usable)
 		return best;
 	best = NULL;
 	GBE_EACH(const GbeManifest *, backup, facts->backups) {
-		/* A periodic backup of an update on trial is for people, and for no automatic action. One that was green
-		 * by then has proved itself. */
+		/* A periodic backup of an update on trial is for people, and for no automatic action. An update that
+		 * was green by then has proved itself. */
 		if (backup->origin == GBE_ORIGIN_PERIODIC && backup->trial.on != GBE_NO &&
 		    backup->grade != GBE_GRADE_GOOD)
 			continue;
@@ -103,7 +103,7 @@ gbe_situation_last_good(const GbeFacts *facts)
 		if (backup->grade != GBE_GRADE_GOOD || !is_restorable(backup) ||
 		    !is_of_directory(facts, backup))
 			continue;
-		/* One that the booted etcd can read goes first, then one of the booted deployment. */
+		/* A backup that the booted etcd can read goes first, then one of the booted deployment. */
 		rank = (backup_usable(facts, backup) != GBE_NO ? 2 : 0) +
 		       gbe_situation_is_of(facts, &backup->deployment, backup->sequence,
 					   &facts->booted);
@@ -138,8 +138,8 @@ gbe_situation_unchanged(const GbeFacts *facts)
 	const GbeManifest *newest = NULL;
 
 	GBE_EACH(const GbeManifest *, backup, facts->backups) {
-		/* A periodic backup is removed when its hour is over, even where a record names it. One that a person
-		 * set aside comes back by hand only. */
+		/* A periodic backup is removed when its hour is over, even if a record names it. Data that a person set
+		 * aside comes back by hand only. */
 		if (!backup->consumed && !backup->set_aside &&
 		    backup->origin != GBE_ORIGIN_PERIODIC && backup->grade != GBE_GRADE_BAD &&
 		    backup->verified != GBE_VERIFIED_NO &&
@@ -224,7 +224,8 @@ trial_now(const GbeFacts *facts, const GbeTakeOver *owner, const GbeTrial *trial
 	/* Long use ends a trial if greenboot does not judge. A judge that hangs still judges. */
 	if (trial->judges == GBE_YES || trial->judged)
 		return GBE_YES;
-	/* A record that is lost behind the take-over makes the owner unknown: what it says itself is so. */
+	/* A record that is lost after the take-over makes the owner unknown. The content of the take-over still
+	 * holds. */
 	if (used < 0)
 		return GBE_UNKNOWN;
 	return (guint64)used > facts->config->restore.trial_limit ? GBE_NO : GBE_YES;
@@ -345,7 +346,7 @@ request_is(const GbeFacts *facts, const GbeView *view)
 	if (!facts->request.force && view->mount_point == GBE_YES && facts->mount_point != GBE_YES)
 		return GBE_REQUEST_IS_NONE;
 	backup = gbe_situation_request(facts);
-	/* It waits for a store that is away, too. */
+	/* The request also waits for a store that is away. */
 	if (backup == NULL && facts->request_why == NULL && facts->store == GBE_NO)
 		return GBE_REQUEST_IS_NONE;
 	if (backup == NULL || facts->request_why != NULL || backup->consumed ||

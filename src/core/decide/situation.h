@@ -31,8 +31,9 @@ typedef struct {
 	bool skip;
 	GbeRequestIs request;
 	bool last_pass; /* no further pass may follow */
-	bool emptied; /* a person set the data aside, and there is none since, or joins a cluster */
-	/* A member with others has no data, or no log: its etcd would vote anew on what it agreed to. */
+	bool emptied;	/* a person set the data aside, and no data was made since, or joins a
+		       * cluster */
+	/* A member with others has no data, or no log: its etcd would vote again on entries that it agreed to. */
 	bool log_lost;
 	bool mount_lost;     /* the data directory was a mount point and is not one now */
 	bool left_elsewhere; /* the data is where another data-dir= had it */
@@ -53,7 +54,7 @@ typedef struct {
 	GbeTri used_within;  /* the owner used the data no longer than trial-limit */
 	bool ends;	     /* D's boots are counted down, or another deployment boots next */
 	bool closing_backup; /* a valid backup of the state in which the owner left the data */
-	bool no_log;	     /* a database without a log beside it: etcd may have that elsewhere */
+	bool no_log;	     /* a database without a log next to it: etcd may have that elsewhere */
 	bool known_before;   /* earlier records name data */
 	bool owner_left; /* the owner, another deployment, has a valid backup of its last state */
 
@@ -116,12 +117,12 @@ void gbe_situation_derive(const GbeFacts *facts, const GbeView *view, bool last_
 
 /* Is the owner of @view a failed trial? It was judged, is not green, and used the data no longer than trial-limit. */
 bool gbe_view_failed(const GbeFacts *facts, const GbeView *view);
-/* Places in the chain of bases of @view's owner; -1: there is none. own: D's state. end: the last backup. unwound: the
- * newest state whose owner is not a failed trial. */
+/* Places in the chain of bases of @view's owner; -1: missing. own: D's state. end: the last backup. unwound: the newest
+ * state whose owner is not a failed trial. */
 int gbe_chain_own(const GbeFacts *facts, const GbeView *view);
 int gbe_chain_end(const GbeFacts *facts, const GbeView *view);
 int gbe_chain_unwound(const GbeFacts *facts, const GbeView *view);
-/* The backup of the link at @at, of any grade. NULL: there is none that could be restored. */
+/* The backup of the link at @at, of any grade. NULL: no such backup could be restored. */
 const GbeManifest *gbe_chain_backup(const GbeFacts *facts, const GbeView *view, int at);
 
 /* Does the record of @of at @sequence mean the same deployment as @ref? ostree gives ids out again. */
@@ -132,8 +133,7 @@ bool gbe_situation_is_of(const GbeFacts *facts, const GbeDeployment *of, guint64
 const GbeTakeOver *gbe_situation_own(const GbeFacts *facts, char **ret_why);
 /* D's newest candidate (decisions.md, "Candidate"). With @usable, the newest that D's etcd can read. NULL: none. */
 const GbeManifest *gbe_situation_candidate(const GbeFacts *facts, bool usable);
-/* The newest good backup of the booted deployment. Where it has none, the newest good one of any deployment. NULL:
- * none. */
+/* The newest good backup of the booted deployment, else the newest good one of any deployment. NULL: none. */
 const GbeManifest *gbe_situation_last_good(const GbeFacts *facts);
 /* The backup that the pending request means now; NULL: none. */
 const GbeManifest *gbe_situation_request(const GbeFacts *facts);
@@ -162,7 +162,7 @@ bool gbe_situation_rollback_may_follow(const GbeFacts *facts);
 typedef struct {
 	bool known;		   /* @ref had the data; else the rest is empty */
 	GbeBackupRef ref;	   /* borrowed; no name: no backup of that state was taken */
-	const GbeManifest *backup; /* NULL: there is none now */
+	const GbeManifest *backup; /* NULL: none now */
 	guint64 line;		   /* of the run's data; 0: not known */
 	guint64 began;		   /* the run's take-over */
 } GbeLeft;

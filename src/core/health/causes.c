@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of causes and verdicts, with its sentences. Its words and verdicts are in greenboot-etcd.conf(5), too. */
+/* The table of causes and verdicts, with its sentences. Its words and verdicts are also in greenboot-etcd.conf(5). */
 #include "core/health/health.h"
 #include "core/space.h"
 
@@ -211,10 +211,10 @@ static const Cause causes[] = {
      "{endpoint} does not answer as etcd does ({why}): see endpoint= of [etcd]; is it https?"},
     {"not-allowed", GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME, "etcd at {endpoint}: {why}"},
     {"defragmenting", GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_MORE,
-     "etcd at {endpoint} is defragmenting its database, and answers nobody meanwhile"},
+     "etcd at {endpoint} is defragmenting its database, and does not answer meanwhile"},
     {"wrong-endpoint", GBE_HEALTH_CANNOT_TELL, GBE_PATIENCE_SOME,
-     "the service says that it is ready, and nobody listens at {endpoint} ({why}): see endpoint= "
-     "of [etcd]"},
+     "the service reports that it is ready, but no process listens at {endpoint} ({why}); see "
+     "endpoint= of [etcd]"},
     {"not-started", GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_DEADLINE,
      "{unit} has not come up, and etcd does not answer"},
     {"down", GBE_HEALTH_UNHEALTHY, GBE_PATIENCE_DEADLINE,

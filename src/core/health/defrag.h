@@ -22,8 +22,8 @@ GbeDefragNeed gbe_defrag_need(gint64 db_size, gint64 in_use, guint64 min_size,
 			      guint max_fragmentation);
 /* The free part of the file, in whole percent; 0 where it is not known. */
 guint gbe_defrag_fragmentation(gint64 db_size, gint64 in_use);
-/* Bytes that must be free on the data's file system: etcd writes a whole new database beside the old one, and goes on
- * writing its log meanwhile. */
+/* Bytes that must be free on the data's file system. etcd writes a whole new database next to the old one, and its log
+ * meanwhile. */
 guint64 gbe_defrag_room(gint64 in_use);
 const char *gbe_defrag_need_to_string(GbeDefragNeed need); /* unknown small dense due */
 

@@ -148,8 +148,8 @@ GbeHealthReport *gbe_health_judge(const GbeHealthFacts *facts);
 void gbe_health_report_free(GbeHealthReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeHealthReport, gbe_health_report_free)
 
-/* Is the clock behind, so that nothing is known of certificates that are there? *ret_later: one that is valid only later;
- * NULL: no clock of a device is right then. */
+/* Is the clock slow, so that the validity of certificates is unknown? *ret_later: a certificate that is valid only
+ * later; NULL: the time is one that no device's clock can have. */
 bool gbe_health_clock_is_behind(const GbeHealthFacts *facts, const GbeTlsFile **ret_later);
 /* Must etcd be asked, or is the answer known without asking? */
 bool gbe_health_needs_asking(const GbeHealthFacts *facts);

@@ -147,7 +147,7 @@ certificates_step(const GbeHealthFacts *f, GbeCheck *step)
 	const GbeTlsFile *later = NULL;
 	bool behind = gbe_health_clock_is_behind(f, &later);
 
-	/* Nothing follows from the dates of certificates while the clock is behind. */
+	/* The dates of certificates mean nothing while the clock is slow. */
 	if (behind) {
 		g_autofree char *clock = gbe_clock_to_text(f->now);
 		g_autofree char *begins = gbe_clock_to_text(later != NULL ? later->begins : 0);

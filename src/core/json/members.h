@@ -12,10 +12,9 @@
 #include <stddef.h>
 
 /*
- * Absent and null are the same and never wrong by themselves: gbe_members_need() names the required members.
- * A member with another type than format 1 gives it is wrong: keys never change their meaning, so no newer
- * program wrote it. An unknown word (a newer program's) is not wrong. It survives rewriting as long as its
- * value does not change.
+ * Absent and null are the same, and not wrong: gbe_members_need() names the required members. A member with another
+ * type than format 1 gives it is wrong: keys never change their meaning, so no newer program wrote it. An unknown word
+ * (a newer program's) is not wrong. It survives rewriting as long as its value does not change.
  */
 
 /* The format of all records. */

@@ -26,9 +26,9 @@ hex4(const char *p)
 }
 
 /*
- * Returns the last byte of the escape at @p. NULL for an escape that json-glib handles wrongly: it cuts the string
- * (\u0000), makes a byte that is not UTF-8 (\377), or takes a quote for a digit and reads on behind the end of the
- * string (fewer than four digits, half a surrogate pair).
+ * Returns the last byte of the escape at @p. NULL for an escape that json-glib handles wrongly. It cuts the string
+ * (\u0000) or makes a byte that is not UTF-8 (\377). With fewer than four digits, or half a surrogate pair, it takes a
+ * quote for a digit and reads beyond the end of the string.
  */
 static const char *
 skip_escape(const char *p)

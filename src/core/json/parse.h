@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The one way in for all JSON that the program reads: json-glib, with limits of size, depth and numbers. All
- * strings are UTF-8 without NUL. Of two equal keys the last one counts. Also the seal of the small files in
- * the state directory beside the ledger, e.g. the remembered configuration.
+ * The one way in for all JSON that the program reads: json-glib, with limits of size, depth and numbers. All strings
+ * are UTF-8 without NUL. Of two equal keys the last one counts. Also the seal of the small files next to the ledger in
+ * the state directory, e.g. the remembered configuration.
  */
 #pragma once
 
@@ -38,8 +38,8 @@ JsonObject *gbe_json_answer(void);
 /* NULL writes null. */
 void gbe_json_set_string(JsonObject *object, const char *key, const char *value);
 
-/* Turns JSON text into the file: the text and a line "sha256 <hex of everything before it>\n", which tells a whole file
- * from half a file. Newly allocated. */
+/* Turns JSON text into the file: the text and a line "sha256 <hex of everything before it>\n", by which half a file is
+ * detected. Newly allocated. */
 char *gbe_record_seal(const char *json);
 /* Checks the seal and parses. GBE_ERROR_CORRUPT when the seal is missing or wrong. */
 bool gbe_record_open(const char *bytes, gsize size, const char *what, JsonObject **ret_object,

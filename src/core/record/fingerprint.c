@@ -20,7 +20,7 @@ static const GbeField fields[] = {
 void
 gbe_fingerprint_clear(GbeFingerprint *fp)
 {
-	/* Where @fp is absent its fields are undefined, but these are never set to foreign pointers. */
+	/* If @fp is absent its fields are undefined, but these are never set to foreign pointers. */
 	gbe_fields_clear(fields, fp);
 	*fp = (GbeFingerprint){0};
 }

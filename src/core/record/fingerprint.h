@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A fingerprint of a data directory, taken from outside without reading its pages: both meta txids of db,
- * the newest WAL segment with its last record, the .snap names, and size and mtime of every other file
- * (decisions.md, "Closing record"). Equal fingerprints mean that nothing was written in between.
- * src/etcd/directory/member.h takes it; here are comparison and text.
+ * A fingerprint of a data directory, taken from outside without reading its pages (decisions.md, "Closing record"). It
+ * has both meta txids of db, the newest WAL segment with its last record, the .snap names, and size and mtime of every
+ * other file. Equal fingerprints mean that nothing was written in between. src/etcd/directory/member.h takes the
+ * fingerprint; here are comparison and text.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <json-glib/json-glib.h>
 
 typedef struct {
-	bool present;	    /* false: there is none; the other fields are undefined */
+	bool present;	    /* false: absent; the other fields are undefined */
 	guint64 txid[2];    /* of meta page 0 and 1; 0 where that page is not valid */
 	char *wal_name;	    /* newest segment; NULL: no WAL */
 	guint64 wal_size;   /* bytes, apparent */

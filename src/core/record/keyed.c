@@ -48,8 +48,8 @@ gbe_keys_parse(const char *bytes, gsize size, GbeKeys **ret_keys, GError **error
 		if (length < DIGITS_MIN || length > DIGITS_MAX || length % 2 != 0 ||
 		    strspn(line, HEX) != length)
 			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-					 "line %u is no key of %d to %d hex digits (`openssl rand "
-					 "-hex 32` makes one)",
+					 "line %u is not a key of %d to %d hex digits (`openssl "
+					 "rand -hex 32` makes one)",
 					 i + 1, DIGITS_MIN, DIGITS_MAX);
 		if (keys->keys->len == GBE_KEYS_MAX)
 			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Keyed digests (HMAC-SHA-256) of descriptions of data: nobody without a key can make one up. GLib computes
- * them, so programs that run before etcd load no further library for it. The signed text is small, and
- * contains the SHA-256 of large files.
+ * Keyed digests (HMAC-SHA-256) of descriptions of data: making one takes a key. GLib computes them, so programs that
+ * run before etcd load no further library. The signed text is small, and contains the SHA-256 of large files.
  */
 #pragma once
 
@@ -23,7 +22,7 @@ bool gbe_keys_parse(const char *bytes, gsize size, GbeKeys **ret_keys, GError **
 void gbe_keys_free(GbeKeys *keys);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeKeys, gbe_keys_free)
 
-/* The kind of the signed object is part of the signed text, so a digest of one kind is no digest of another. */
+/* The kind of the signed object is part of the signed text, so a digest of one kind is invalid for another. */
 typedef enum {
 	GBE_KEYED_MANIFEST, /* of a backup */
 	GBE_KEYED_STORED,   /* a snapshot in a store that travels */

@@ -3,8 +3,8 @@
 
 #include "core/json/parse.h"
 
-/* More than twice this number of records are not kept in memory. Far fewer are needed. A longer file was never written
- * anew, and its beginning is as good as lost. */
+/* More than twice this number of records are not kept in memory. Far fewer are needed. A longer file was never
+ * rewritten, and its beginning is as good as lost. */
 #define RECORDS_MAX 8192
 
 static const char *const kinds[GBE_LEDGER_KINDS] = {
@@ -126,7 +126,7 @@ gbe_ledger_add(GbeLedger *ledger, JsonObject *object, GError **error)
 	if (sequence == 0 || kind == NULL)
 		return gbe_throw(error, GBE_ERROR_CORRUPT,
 				 "a record without a sequence number or a kind");
-	/* A sequence that an intent has reserved counts as given out, whoever appended the intent. */
+	/* A sequence that an intent has reserved counts as given out, whichever program appended the intent. */
 	ledger->last = MAX(ledger->last, MAX(sequence, gbe_ledger_number(object, "staged")));
 	if (intent != NULL)
 		ledger->last = MAX(ledger->last, gbe_ledger_number(intent, "sequence"));

@@ -35,17 +35,18 @@ typedef enum {
 	GBE_LEDGER_START,	/* {deployment}: a prerun began */
 	/* {deployment, of, held, fell_back, reason}: that prerun ended; fell_back: the default was another one */
 	GBE_LEDGER_END,
-	GBE_LEDGER_INTENT, /* core/record/intent.h */
-	GBE_LEDGER_INTENT_ENDED, /* {of, result}: undone; a take-over ends an intent that was carried out */
+	GBE_LEDGER_INTENT,	 /* core/record/intent.h */
+	GBE_LEDGER_INTENT_ENDED, /* {of, result}: undone; a take-over ends an intent that was
+				  * done */
 	GBE_LEDGER_BACKUP,  /* {backup, number, deployment, grade, reason}: taken or displaced */
 	GBE_LEDGER_GRADED,  /* {backup, number, grade, reason} */
 	GBE_LEDGER_REMOVED, /* {backup, number, reason} */
 	GBE_LEDGER_REQUEST, /* core/record/request.h: --next-boot */
-	GBE_LEDGER_REQUEST_ENDED, /* {result, reason}: cancelled, or could not be carried out */
-	GBE_LEDGER_CMDLINE, /* {restore, rd_restore}: carried out; null: not on the command line */
-	GBE_LEDGER_GONE,    /* {deployment, upto}: ostree's list lacked it */
-	GBE_LEDGER_OPERATION, /* core/record/request.h: the last operation */
-	GBE_LEDGER_FAILURE,   /* {operation, reason}: at shutdown; the next start reports it */
+	GBE_LEDGER_REQUEST_ENDED, /* {result, reason}: cancelled, or could not be done */
+	GBE_LEDGER_CMDLINE,	  /* {restore, rd_restore}: done; null: not on the command line */
+	GBE_LEDGER_GONE,	  /* {deployment, upto}: ostree's list lacked it */
+	GBE_LEDGER_OPERATION,	  /* core/record/request.h: the last operation */
+	GBE_LEDGER_FAILURE,	  /* {operation, reason}: at shutdown; the next start reports it */
 	GBE_LEDGER_KINDS
 } GbeLedgerKind;
 

@@ -347,9 +347,8 @@ is_readable(JsonObject *object)
 	return gbe_manifest_parse(text, strlen(text), &again, NULL);
 }
 
-/* The object to write. Its reader must accept it, so it is parsed back. Where that fails, the list of files and the
- * list of names that were left out go, then the fingerprint: they hold names that anybody may choose, and nothing else
- * can be large. */
+/* The object to write. Its reader must accept it, so it is parsed back. If that fails, the lists of files and of
+ * left-out names go, then the fingerprint: these hold names that any user may choose. The rest cannot be large. */
 static JsonObject *
 printable(const GbeManifest *manifest)
 {

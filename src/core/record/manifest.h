@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * manifest.json of a backup: describes the copy in `data/` beside it, and the result of the run it comes from.
- * Grades and pins are rewritten (durably, as a whole); `data/` never is. Unknown keys are kept, and a higher
- * format is no reason to reject a manifest. Required: name, sequence. The manifest is durable before the
- * backup has its final name.
+ * manifest.json of a backup: describes the copy in `data/` next to it, and the result of the run it comes from. Grades
+ * and pins are rewritten (durably, as a whole); `data/` never is. Unknown keys are kept, and a higher format is no
+ * reason to reject a manifest. Required: name, sequence. The manifest is durable before the backup has its final name.
  */
 #pragma once
 
@@ -114,8 +113,8 @@ bool gbe_manifest_parse(const char *bytes, gsize size, GbeManifest **ret_manifes
 			GError **error) GBE_CHECKED;
 /* The text can always be read again: a list of files that would make it too large is left out. */
 char *gbe_manifest_print(const GbeManifest *manifest);
-/* The same, with a keyed digest where the manifest is new or its digest was right before. So a manifest that was not
- * signed, or was changed by somebody, is not signed by being written again. @keys NULL: no digest. */
+/* The same, with a keyed digest where the manifest is new or its digest was right before. So rewriting does not sign a
+ * manifest that was not signed, or was changed. @keys NULL: no digest. */
 char *gbe_manifest_print_signed(const GbeManifest *manifest, const GbeKeys *keys);
 /* Sets ->seal of a manifest that was read. */
 void gbe_manifest_check_seal(GbeManifest *manifest, const GbeKeys *keys);

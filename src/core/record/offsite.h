@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The state's record `stores`: one for each store of snapshots that this device has used. A sealed file
- * (core/json/parse.h), {"stores": {store: record}, "newest": {store: name}}; version 0.2 knows only "newest". Where it
- * is lost, the next push and the next proof write it anew.
+ * (core/json/parse.h), {"stores": {store: record}, "newest": {store: name}}; version 0.2 knows only "newest". If it is
+ * lost, the next push and the next proof write it again.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The state's record `periodic`: the result of the last periodic backup ([backup] schedule), and etcd's state
- * when the last one was taken. The next one is skipped where nothing has changed since. Where the record is
- * lost, it is made anew, and one backup more is taken. A sealed file (core/json/parse.h).
+ * The state's record `periodic`: the result of the last periodic backup ([backup] schedule), and etcd's state when the
+ * last one was taken. The next one is skipped if nothing has changed since. If the record is lost, one backup more is
+ * taken, which writes the record again. A sealed file (core/json/parse.h).
  */
 #pragma once
 
@@ -14,7 +14,7 @@ typedef enum {
 	GBE_PERIODIC_NONE, /* not yet */
 	GBE_PERIODIC_TAKEN,
 	GBE_PERIODIC_UNCHANGED, /* the last backup holds the present state */
-	GBE_PERIODIC_SKIPPED,	/* an obstacle that passes by itself */
+	GBE_PERIODIC_SKIPPED,	/* an obstacle that passes without a person */
 	GBE_PERIODIC_FAILED,
 } GbePeriodicResult;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The state's record `rehearsal`: how the last rehearsal of an update went. A sealed file (core/json/parse.h). Where
+ * The state's record `rehearsal`: the result of the last rehearsal of an update. A sealed file (core/json/parse.h). If
  * the record is lost, the update is rehearsed once more.
  */
 #pragma once
@@ -26,7 +26,7 @@ typedef struct {
 	gint64 duration_usec; /* -1: not known */
 	gint64 at;	      /* seconds since the epoch; -1: never */
 	GbeTri goes_back;     /* can today's etcd use what the update's etcd leaves? */
-	char *going_back;     /* why not, or why that cannot be told; NULL */
+	char *going_back;     /* why not, or why that is unknown; NULL */
 	bool locked;	      /* this program has locked the deployment against finalization */
 } GbeRehearsal;
 

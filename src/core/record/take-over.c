@@ -33,8 +33,7 @@ free_link(gpointer link)
 	g_free(link);
 }
 
-/* Adds a copy behind the others. Not where the last link says the same already: one backup may have been restored again
- * and again. */
+/* Adds a copy at the end, unless the last link is the same: one backup may have been restored again and again. */
 static void
 add_link(GPtrArray *chain, const GbeLink *link)
 {

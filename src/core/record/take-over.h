@@ -70,7 +70,7 @@ typedef struct {
 	GbeTri after_trial; /* that take-over was on trial when it ended */
 	GbeBackupRef found; /* equals the data as that take-over left it */
 	char *source;	    /* the backup that this data was restored from, or NULL */
-	/* A person chose the data, by hand or by request; without ->source: that there is none from now on. */
+	/* A person chose the data, by hand or by request. Without ->source: the person chose to begin without data. */
 	bool asked;
 	bool skipped; /* greenboot-etcd.skip: nothing was backed up or restored */
 	/* Recorded when etcd already had the data: its start was not prerun's. Nothing was backed up before it. */
@@ -78,7 +78,7 @@ typedef struct {
 	/* etcd began with an empty database, although earlier records name data, and no person asked for it. */
 	bool began_empty;
 	bool failed; /* a restore was due and could not be done */
-	/* The request that this take-over carried out, as the person wrote it: GBE_CMDLINE_RESTORE "NAME", or
+	/* The request that this take-over has done, as the person wrote it: GBE_CMDLINE_RESTORE "NAME", or
 	 * GBE_NEXT_BOOT; NULL. */
 	char *request;
 	char *etcd_version; /* of the owner's etcd, "3.5"; NULL unknown */
@@ -106,7 +106,7 @@ void gbe_take_over_free(GbeTakeOver *take_over);
 GbeTakeOver *gbe_take_over_copy(const GbeTakeOver *take_over);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeTakeOver, gbe_take_over_free)
 
-/* Adds a link behind the others, unless it repeats the last one. Copies. @owner NULL: not known. */
+/* Adds a link at the end, unless it repeats the last one. Copies. @owner NULL: not known. */
 void gbe_take_over_link(GbeTakeOver *take_over, const GbeBackupRef *backup,
 			const GbeDeployment *owner, bool failed);
 /* Clears every reference to the backup of that name, which does not exist. */
@@ -114,7 +114,7 @@ void gbe_take_over_drop(GbeTakeOver *take_over, const char *name);
 /* The base: the backup of the first link, or NULL. */
 const GbeBackupRef *gbe_take_over_base(const GbeTakeOver *take_over);
 
-/* Did a person set the data aside, so that etcd begins anew? */
+/* Did a person set the data aside, so that etcd begins without data? */
 bool gbe_take_over_empties(const GbeTakeOver *take_over);
 
 /* GBE_ERROR_CORRUPT says what is wrong. */

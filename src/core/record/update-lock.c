@@ -54,8 +54,8 @@ gbe_update_lock_to_text(const GbeUpdateLock *lock)
 	    lock->deployment.id != NULL ? gbe_deployment_id_short(lock->deployment.id) : NULL;
 
 	if (lock->id == NULL)
-		return g_strdup("held by something else: the key " GBE_UPDATE_LOCK_KEY
-				" is none of this program's");
+		return g_strdup("held by another program: the key " GBE_UPDATE_LOCK_KEY
+				" was not written by this program");
 	if (lock->state == GBE_UPDATE_LOCK_FAILED)
 		return g_strdup_printf("failed on %s: %s", member,
 				       lock->reason != NULL ? lock->reason : "the update");

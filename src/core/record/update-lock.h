@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The update lock of a cluster: the value of its key in etcd, and the state's record `update-lock` of the device that
- * holds the lock or wants it. ->id tells whose the key is: a random number that the device writes down before it asks
- * for the lock, and the id of the lease that it keeps. Pure.
+ * The update lock of a cluster: the value of its key in etcd, and the record `update-lock` of the device that holds or
+ * wants the lock. ->id is a random number that names the owner of the key. The device writes it down before it asks for
+ * the lock. It is also the id of the lease that the device keeps. Pure.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
 
-/* GROUP/SLOT: a later program may have more groups of devices, and groups in which more than one may go at once, as the
- * FleetLock protocol of Zincati has them. */
+/* GROUP/SLOT: a later program may have more groups of devices, and groups in which several may update at once. The
+ * FleetLock protocol of Zincati has both. */
 #define GBE_UPDATE_LOCK_KEY "greenboot-etcd/update-lock/default/1"
 
 typedef enum {
@@ -25,7 +25,7 @@ typedef enum {
 extern const GbeWords gbe_update_lock_words;
 
 typedef struct {
-	char *id;		  /* 16 hex digits; NULL: nobody's */
+	char *id;		  /* 16 hex digits; NULL: no owner */
 	char *member;		  /* its name; NULL: not known */
 	GbeDeployment deployment; /* the update; ->id NULL: locked by hand */
 	guint state;		  /* GbeUpdateLockState */

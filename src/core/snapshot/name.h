@@ -17,7 +17,7 @@
 #define GBE_SNAPSHOT_META "_etcd_backup.meta"
 /* This program's own file, written before the meta: a keyed digest (core/record/keyed.h), where there is a key. */
 #define GBE_SNAPSHOT_SEAL "_etcd_backup.hmac"
-/* With a key, too: which device pushed it. */
+/* With a key also: the device that pushed it. */
 #define GBE_SNAPSHOT_DEVICE "_etcd_backup.device"
 
 /* Names the newest snapshot, in place of a name. */
@@ -30,8 +30,8 @@
 typedef struct {
 	gint64 time;	  /* seconds since the epoch */
 	guint64 sequence; /* the number at the begin of the suffix; 0: none */
-	bool
-	    undated; /* the clock was behind: ".undated" follows the number, the time is the previous name's */
+	bool undated;	  /* the clock was slow: ".undated" follows the number, and the time is the
+		      * previous name's */
 } GbeSnapshotName;
 
 /* False: the name is another tool's. @ret_name may be NULL. A suffix consists of letters, digits and "._+-". */
@@ -40,6 +40,6 @@ bool gbe_snapshot_name_parse(const char *text, GbeSnapshotName *ret_name);
 char *gbe_snapshot_name_print(const GbeSnapshotName *name);
 /* For qsort: the older name first. */
 int gbe_snapshot_name_compare(const GbeSnapshotName *a, const GbeSnapshotName *b);
-/* The name after @newest (NULL: it is the first) at @now, by the clock. Where the clock is behind: undated, with
- * the same second. */
+/* The name after @newest (NULL: it is the first) at @now, by the clock. If the clock is slow: undated, with the same
+ * second. */
 GbeSnapshotName gbe_snapshot_name_next(const GbeSnapshotName *newest, gint64 now);

@@ -17,13 +17,14 @@ parse_url(const char *url, char **ret_host, gint *ret_port, GError **error)
 	    g_uri_get_query(uri) != NULL || g_uri_get_fragment(uri) != NULL ||
 	    g_uri_get_userinfo(uri) != NULL)
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "%s is no address of a member, like https://192.0.2.7:2380", url);
+				 "%s is not an address of a member, like https://192.0.2.7:2380",
+				 url);
 	*ret_host = g_strdup(host);
 	*ret_port = g_uri_get_port(uri);
 	return true;
 }
 
-/* etcd binds to addresses only; behind a name there may be any of this machine's. */
+/* etcd binds to addresses only; a name may stand for any of this machine's addresses. */
 static const char *
 bound_host(const char *host)
 {
@@ -79,9 +80,10 @@ gbe_cluster_env(const GbeClusterEnv *env, GError **error)
 	gint peer_port = 0, client_port = 0;
 
 	if (!is_plain(env->name)) {
-		(void)gbe_throw(error, GBE_ERROR_USAGE,
-				"\"%s\" is no name of a member: letters, digits and any of . _ -",
-				env->name);
+		(void)gbe_throw(
+		    error, GBE_ERROR_USAGE,
+		    "\"%s\" is not a valid name of a member: letters, digits and any of . _ -",
+		    env->name);
 		return NULL;
 	}
 	if (!parse_url(env->peer_url, &peer_host, &peer_port, error) ||

@@ -28,7 +28,7 @@ typedef struct {
 	    *token; /* makes the id of the cluster that it begins its own; NULL: it joins one */
 } GbeClusterEnv;
 
-/* Newly allocated. GBE_ERROR_USAGE: an address is none, or a value has a character that a file of variables cannot
+/* Newly allocated. GBE_ERROR_USAGE: an address is invalid, or a value has a character that a file of variables cannot
  * have. */
 char *gbe_cluster_env(const GbeClusterEnv *env, GError **error);
 /* Would an etcd without data, started with @variables ("NAME=VALUE"), join a cluster that is there? Else it begins one. */

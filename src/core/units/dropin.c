@@ -108,7 +108,7 @@ add_followed(Dropin *dropin, const char *path, Add *add)
 		add(dropin, real);
 }
 
-/* The units' sandbox would hide these directories, or put private ones in their place. */
+/* The units' sandbox would hide these directories, or replace them by private ones. */
 static void
 make_visible(Dropin *dropin, const char *path)
 {
@@ -203,7 +203,7 @@ want_mounts(Dropin *dropin, const char *store)
 
 /* ---- parts that several units share -------------------------------------------------------------- */
 
-/* Where no store is configured, it may be at the top of the data's file system. */
+/* A store that is not configured may be at the top of the data's file system. */
 static void
 make_backups_writable(Dropin *dropin)
 {
@@ -411,8 +411,8 @@ fill_requests_path(Dropin *dropin)
 #define AT(field) G_STRUCT_OFFSET(GbeConfig, field)
 
 /* The units, in the order of their drop-ins. A unit without parts, times and fill gets no drop-in. ->by_service: the
- * configured service wants the unit. ->every, ->calendar: where the configuration has a timer's interval, which is in
- * place of every time of the unit, or its schedule with at most ->jitter seconds of delay. */
+ * configured service wants the unit. ->every: the configuration's interval for a timer, which replaces every time of
+ * the unit. ->calendar: the schedule, with at most ->jitter seconds of delay. */
 static const struct {
 	const char *unit;
 	guint when;
@@ -502,7 +502,7 @@ fill_service(Dropin *dropin)
 		if (units[i].by_service && (dropin->wanted & units[i].when))
 			g_string_append_printf(dropin->text, "%s ", units[i].unit);
 	dropin->text->str[dropin->text->len - 1] = '\n';
-	/* Where this device is a member of a cluster (core/units/cluster-env.h). */
+	/* For a member of a cluster (core/units/cluster-env.h). */
 	dropin->section = "Service";
 	add_line(dropin, "EnvironmentFile=-/var/lib/greenboot-etcd/cluster.env");
 }

@@ -10,11 +10,11 @@
 #include <glib.h>
 
 /*
- * Writable paths: each entry of ReadWritePaths= is a mount of its own in the unit's namespace, and no
- * rename leaves a mount. So a unit gets the directory below "/" that a path begins with, never the path itself.
- * Then a tree beside the data directory, the store and the top of the data's file system stay within one mount,
- * and the data directory looks like the mount point, or not, that it is. A program that renames nothing gets
- * only the store, and sees the data read-only.
+ * Writable paths: each entry of ReadWritePaths= is a mount of its own in the unit's namespace, and no rename leaves a
+ * mount. So a unit gets the directory below "/" that a path begins with, never the path itself. Then a tree next to the
+ * data directory, the store and the top of the data's file system stay within one mount. The data directory is a mount
+ * point in the namespace only if it is one outside. A program that renames nothing gets only the store, and sees the
+ * data read-only.
  */
 
 /* The path that @path leads to, without symlinks; to be freed. @data: as given to gbe_dropins(). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where an etcd's data lies and where it listens, read from its command line and environment: enough to tell
- * two etcds apart. The rules are etcd's (its pkg/flags): one dash or two, "--flag=value" or "--flag value"; the
- * last one counts; a variable counts where there is no flag, unless it is empty; with a configuration file,
- * only the file counts. Pure.
+ * Reads the data directory and the addresses of an etcd from its command line and environment: enough to distinguish
+ * two etcds. The rules are etcd's (its pkg/flags): one dash or two, "--flag=value" or "--flag value". The last flag
+ * counts. A variable that is not empty counts if there is no flag. With a configuration file, only the file counts.
+ * Pure.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ typedef struct {
 	char **listens;
 } GbeEtcdCommand;
 
-/* @arguments: behind the program's name. @environment: of "NAME=value", may be NULL. @directory: the absolute directory
+/* @arguments: after the program's name. @environment: of "NAME=value", may be NULL. @directory: the absolute directory
  * that relative paths start from. */
 void gbe_etcd_command_parse(char *const *arguments, char *const *environment, const char *directory,
 			    GbeEtcdCommand *ret_command);
@@ -38,7 +38,7 @@ bool gbe_etcd_command_check(const GbeEtcdCommand *command, const GbeConfig *conf
 			    GError **error) GBE_CHECKED;
 
 /* The settings that point etcdctl at the configured etcd. They go into its environment, which other users of the
- * machine cannot see, and never next to an argument of the same meaning (etcdctl ends then). Pure. */
+ * machine cannot see. An argument of the same meaning must not be given also (etcdctl ends then). Pure. */
 
 typedef struct {
 	const char *name;  /* of the variable: static */

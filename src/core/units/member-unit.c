@@ -6,9 +6,9 @@
 #include <string.h>
 
 #define USEC_PER_SEC G_GUINT64_CONSTANT(1000000)
-/* An etcd that cannot start is tried five times, then its parent decides. systemd's own limit, five starts within ten
- * seconds, is never reached where prerun and etcd's start take more than a second together: slow devices would try for
- * ever. */
+/* An etcd that cannot start is tried five times, then its parent decides. systemd's own limit is five starts within ten
+ * seconds. Slow devices never reach it, because prerun and etcd's start take more than a second together: they would
+ * try for ever. */
 #define RESTART_SECONDS 1
 #define START_LIMIT_BURST 5U
 #define START_LIMIT_SECONDS 300
@@ -161,7 +161,7 @@ gbe_leftover_judge(const GbeFoundUnit *found, const char *parent, const GbeEtcdC
 		return GBE_LEFTOVER_ENDED;
 	if (found->argv != NULL && found->argv[0] != NULL)
 		gbe_etcd_command_parse(found->argv + 1, found->environment, "/", &command);
-	/* The unit is alive, or a job makes it so. "auto-restart" is neither. */
+	/* The unit is alive, or a job makes it so. Not so in "auto-restart". */
 	if (found->job != NULL &&
 	    (found->job_type == NULL || !g_strv_contains(starts, found->job_type)))
 		*ret_why = "it is being stopped";

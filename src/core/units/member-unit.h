@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The transient unit that etcd runs in: its properties, and what to do about an existing unit of its name.
- * Pure; src/sys/systemd/units.h does it. The unit is bound to its parent and ordered before it, never after: a
- * parent that is still starting, and waits for etcd, would wait for itself. So at a stop, etcd stops after its
- * parent and before finalize.
+ * The transient unit that etcd runs in: its properties, and what to do about an existing unit of its name. Pure;
+ * src/sys/systemd/units.h does it. The unit is bound to its parent and ordered before it. After it, a parent that is
+ * still starting and waits for etcd would wait for itself. So at a stop, etcd stops after its parent and before
+ * finalize.
  */
 #pragma once
 

@@ -31,9 +31,9 @@ static const char limits[] =
     " 'RestrictRealtime': <true>, 'RestrictSUIDSGID': <true>, 'CapabilityBoundingSet': <%t>,"
     " 'AmbientCapabilities': <%t>, 'RestrictNamespaces': <%t>,"
     " 'SystemCallArchitectures': <['native']>, 'SystemCallErrorNumber': <1>}";
-/* Before version 257 of systemd, unshare(1) makes the namespace of process ids. Its capability is one of the unit's own
- * user namespace, in which no file system and no network lies, and setpriv(1) gives it up before the program begins.
- * /proc stays that of the system: ProtectProc= shows the program only processes of its own user. */
+/* Before version 257 of systemd, unshare(1) makes the namespace of process ids. Its capability belongs to the unit's
+ * own user namespace, which has no file system and no network. setpriv(1) gives the capability up before the program
+ * begins. /proc stays that of the system: ProtectProc= shows the program only processes of its own user. */
 static const char *const shut_in_argv[] = {
     GBE_WALLED_UNSHARE,
     "--pid",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The transient unit for a program that works on a copy: it sees one deployment's tree or this system, writes only its
- * working directory, and has no network, device, capability or socket of this system. It runs as a user that has no
+ * The transient unit for a program that works on a copy. The program sees one deployment's tree or this system, and
+ * writes only its working directory. It has no network, device, capability or socket of this system. Its user has no
  * other process and no other file. Pure; src/sys/systemd/units.h starts it.
  */
 #pragma once
@@ -9,7 +9,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* One at a time: whoever starts it holds this program's lock. */
+/* One at a time: the caller holds this program's lock. */
 #define GBE_WALLED_UNIT "greenboot-etcd-copy.service"
 /* The working directory as the program sees it. */
 #define GBE_WALLED_PLACE "/run/greenboot-etcd-copy"

@@ -46,8 +46,7 @@ read_boot_id(int root_fd, char **ret_id, GError **error)
 	id[digits] = '\0';
 	if (digits != 32 || strlen(text) != BOOT_ID_LEN)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "cannot identify this boot: %s does not hold a boot id",
-				 BOOT_ID);
+				 "cannot identify this boot: %s does not hold a boot id", BOOT_ID);
 	*ret_id = g_steal_pointer(&id);
 	return true;
 }

@@ -197,7 +197,7 @@ damaged() {
 	bad 6 "$DOCUMENTED"
 	# Whole, of something else.
 	head -c 40000 "$ROOT/var/theirs.db" | gzip >"$entry/$DATA_FILE"
-	bad 6 "no database with a checksum"
+	bad 6 "not a database with a checksum"
 	(cat "$ROOT/var/theirs.db"; head -c 512 /dev/zero) | gzip >"$entry/$DATA_FILE"
 	bad 6 "not what the checksum"
 	echo hello | gzip >"$entry/$DATA_FILE"

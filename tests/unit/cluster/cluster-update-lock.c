@@ -281,7 +281,7 @@ START_TEST(record)
 		read_text(none[i], &nobody);
 		ck_assert_ptr_null(nobody.id);
 		text = gbe_update_lock_to_text(&nobody);
-		ck_assert(g_str_has_prefix(text, "held by something else"));
+		ck_assert(g_str_has_prefix(text, "held by another program"));
 	}
 	/* A state of a later version's is no free lock. */
 	read_text("{\"id\":\"0123456789abcdef\",\"state\":\"resting\",\"slots\":3}", &later);
