@@ -40,8 +40,9 @@
 ##   install            install below $(DESTDIR)$(prefix)
 ##   uninstall          remove the files that install with the same variables writes
 ##   clean              remove build/
-##   deps               install what build, tests and demo need (root; apt-get or dnf); may stand
-##                      in one call with others: make deps demo
+##   deps               install the packages that build, demo and check need (root; apt-get or dnf); other
+##                      targets may follow in the same call: make deps demo
+##   deps-all           install also the packages that every other target needs, as CI does
 ##   help               print this
 ##
 ## Knobs
@@ -90,19 +91,21 @@ endif
 help:
 	@sed -n 's/^## \{0,1\}//p' Makefile
 
-# "make deps demo" has to work where neither compiler nor pkg-config is installed yet, with -j as
-# well: with deps among the goals nothing below is looked at; the other goals are for a second make
-# that starts when deps is through.
-ifneq ($(filter deps,$(MAKECMDGOALS)),)
+# "make deps demo" has to work without a compiler and without pkg-config, also with -j. If deps is among the goals, make
+# reads nothing below. A second make starts after deps and makes the other goals.
+deps_goals := $(filter deps deps-all,$(MAKECMDGOALS))
+ifneq ($(deps_goals),)
 
-after_deps := $(filter-out deps,$(MAKECMDGOALS))
+after_deps := $(filter-out $(deps_goals),$(MAKECMDGOALS))
 
-.PHONY: deps after-deps $(after_deps)
+.PHONY: deps deps-all after-deps $(after_deps)
 deps:
 	@sh .ci/install-deps
+deps-all:
+	@sh .ci/install-deps all
 
 ifneq ($(after_deps),)
-after-deps: deps
+after-deps: $(deps_goals)
 	+@$(MAKE) $(after_deps)
 $(after_deps): after-deps
 	@:

@@ -240,7 +240,7 @@ sos() {
 	local plugins=/usr/lib/python3/dist-packages/sos/report/plugins archive
 
 	need_nspawn
-	[[ -d $plugins ]] || skip_case "optional: no sos here (make deps, on Debian)"
+	[[ -d $plugins ]] || skip_case "optional: sos is not installed (make deps-all)"
 	container_device
 	deploy A
 	mkdir -p "$GBE_MEM/elsewhere/tmp"

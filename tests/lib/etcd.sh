@@ -130,7 +130,7 @@ etcd_wait() {
 }
 
 need_etcd_next() {
-	[[ $ETCD_NEXT ]] || skip_case "no etcd of the next release here (make deps, on Debian 12)"
+	[[ $ETCD_NEXT ]] || skip_case "the etcd of the next Debian is missing (make deps-all, on Debian 12)"
 }
 
 etcd_running() { [[ $ETCD_PID ]] && kill -0 "$ETCD_PID" 2>/dev/null; }

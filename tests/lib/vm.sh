@@ -29,7 +29,7 @@ machine_begin() {
 
 	for tool in qemu-system-x86_64 grub-mkimage; do
 		if ! command -v "$tool" >/dev/null; then
-			echo "skip $SUITE: $tool is not installed (make deps)"
+			echo "skip $SUITE: $tool is not installed (make deps-all)"
 			exit 0
 		fi
 	done

@@ -25,7 +25,7 @@ grep -qF 'outside-ar rcs' <<<"$plan" && ok archive-by-outside-ar ||
 # Every target and every knob is explained.
 help=$(make --no-print-directory help)
 check help-names-targets "$(grep -oE '^\.PHONY: .*' Makefile | tr ' ' '\n' |
-	grep -E '^(all|check.*|lint|warnings|asan|demo|bench|format|install|clean|deps|rpm|source-archive|help)$' | sort -u |
+	grep -E '^(all|check.*|lint|warnings|asan|demo|bench|format|install|clean|deps|deps-all|rpm|source-archive|help)$' | sort -u |
 	while read -r target; do grep -qE "^  $target( |\$)" <<<"$help" || echo "$target"; done)"
 check help-names-knobs "$(grep -oE '^[A-Za-z_]+ \?=' Makefile | sed 's/ ?=//' | sort -u |
 	while read -r knob; do grep -qw -- "$knob" <<<"$help" || echo "$knob"; done)"

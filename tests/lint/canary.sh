@@ -21,7 +21,7 @@ expected() {
 
 for compiler in gcc clang; do
 	if ! command -v $compiler >/dev/null; then
-		skip "canary-$compiler" "$compiler is not installed: make deps"
+		skip "canary-$compiler" "$compiler is not installed: make deps-all"
 		continue
 	fi
 	# clang does not see formats through what FORTIFY_SOURCE makes of printf().

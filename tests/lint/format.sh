@@ -12,7 +12,7 @@ for candidate in clang-format-14 clang-format; do
 	fi
 done
 if [ -z "$formatter" ]; then
-	skip format "clang-format 14 is not installed: make deps"
+	skip format "clang-format 14 is not installed: make deps-all"
 	finish
 fi
 

@@ -27,7 +27,7 @@ if command -v node >/dev/null; then
 		node --check "$scratch/module.mjs" 2>&1 | sed "1s|^|$path: |" | head -n 4
 	done)"
 else
-	skip page-parses "node is not installed: make deps"
+	skip page-parses "node is not installed: make deps-all"
 fi
 
 echo '<p style="color: red" onclick="go()">' >"$scratch/bad.html"

@@ -8,7 +8,7 @@ PATH=$PATH:/usr/sbin:/sbin
 
 for program in semodule matchpathcon; do
 	command -v $program >/dev/null && continue
-	skip selinux "$program is not installed: make deps"
+	skip selinux "$program is not installed: make deps-all"
 	finish
 done
 policy=
@@ -16,7 +16,7 @@ for name in default targeted; do
 	[ ! -d /etc/selinux/$name/contexts/files ] || policy=$name
 done
 if [ -z "$policy" ]; then
-	skip selinux "no policy is installed: make deps"
+	skip selinux "no policy is installed: make deps-all"
 	finish
 fi
 

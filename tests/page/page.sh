@@ -17,9 +17,9 @@ COCKPIT_WS=/usr/lib/cockpit/cockpit-ws
 suite_begin "$@"
 CHROMIUM=$(command -v chromium || command -v chromium-browser || echo chromium)
 for tool in "$COCKPIT_WS" cockpit-bridge "$CHROMIUM" node; do
-	command -v "$tool" >/dev/null || { echo "skip page: $tool is not installed (make deps)" && exit 0; }
+	command -v "$tool" >/dev/null || { echo "skip page: $tool is not installed (make deps-all)" && exit 0; }
 done
-TOOLS=$("$GBE_TOP/.ci/fetch-page-tools" --where) || { echo "skip page: $TOOLS is not there (make deps)" && exit 0; }
+TOOLS=$("$GBE_TOP/.ci/fetch-page-tools" --where) || { echo "skip page: $TOOLS is missing (make deps-all)" && exit 0; }
 
 LOG=$CASE_LOGS/page.world.log
 WORLD=$GBE_MEM/world

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lint/lib.bash"
 
 if ! command -v rpmbuild >/dev/null; then
-	skip packages "rpmbuild is not installed: make deps"
+	skip packages "rpmbuild is not installed: make deps-all"
 	finish
 fi
 version=$(make --no-print-directory -s print-version)

@@ -18,7 +18,7 @@ root_need() {
 
 	for program in rpm rpmbuild ostree mmdebstrap semodule "$@"; do
 		command -v "$program" >/dev/null && continue
-		skip "${0##*/}" "$program is not installed: make deps"
+		skip "${0##*/}" "$program is not installed: make deps-all"
 		finish
 	done
 }

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lint/lib.bash"
 
 if ! command -v rpmlint >/dev/null; then
-	skip rpmlint "rpmlint is not installed: make deps"
+	skip rpmlint "rpmlint is not installed: make deps-all"
 	finish
 fi
 

@@ -57,7 +57,7 @@ have_etcd_of(const char *test, int which)
 	etcd_program = next;
 	if (access(next, X_OK) == 0)
 		return true;
-	gbe_unit_skip(test, "no etcd of the next release here (make deps, on Debian 12)");
+	gbe_unit_skip(test, "the etcd of the next Debian is missing (make deps-all, on Debian 12)");
 	return false;
 }
 

@@ -37,7 +37,7 @@ policy_layer() {
 
 	for tool in "${POLICY_TOOLS[@]}"; do
 		if ! command -v "$tool" >/dev/null; then
-			echo "skip $SUITE: $tool is not installed (make deps)"
+			echo "skip $SUITE: $tool is not installed (make deps-all)"
 			exit 0
 		fi
 	done

@@ -19,7 +19,7 @@ SMALL=/var/small.db
 
 # on_swift BUCKET: a device whose bucket is on Swift, which all cases share.
 on_swift() {
-	[[ $SWIFT_DIR ]] || skip_case "Swift is not installed (make deps)"
+	[[ $SWIFT_DIR ]] || skip_case "Swift is not installed (make deps-all)"
 	swift_bucket "$1"
 	new_device "$SWIFT_URL/$1/device-1" "$SWIFT_CA" "$SWIFT_KEY_ID" "$SWIFT_SECRET"
 }
