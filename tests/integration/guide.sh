@@ -56,6 +56,7 @@ elsewhere() {
 		make demo|CI runs it with deps|.ci/run|readme_command demo-command
 		make deps|CI runs it with demo|.ci/run|readme_command demo-command
 		make deps-all|CI runs it after the demo|.ci/run|=
+		make check|CI runs it with deps|.ci/run|readme_command test-command
 		make lint|make check is that|Makefile|for part in check-unit lint check-integration
 		make check-unit|make check is that|Makefile|for part in check-unit lint check-integration
 		make check-integration|make check is that|Makefile|for part in check-unit lint check-integration
