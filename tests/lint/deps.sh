@@ -38,6 +38,7 @@ package() {
 	clang-format*) echo clang-format ;;
 	etcd) echo etcd-server ;;
 	node) echo nodejs ;;
+	promtool) echo prometheus ;;
 	rpmbuild) echo rpm ;;
 	sos) echo sosreport ;;
 	Swift) echo swift-proxy ;;

@@ -17,7 +17,7 @@ if command -v promtool >/dev/null; then
 	! (cd "$scratch" && promtool test rules test.yml) >/dev/null 2>&1 && ok monitoring-alerts-can-fail ||
 		not_ok monitoring-alerts-can-fail "a wrong limit was not found"
 else
-	skip monitoring-rules "promtool is not installed: Debian's package prometheus"
+	skip monitoring-rules "promtool is not installed: make deps-all"
 fi
 
 # The guard guards: a metric that was renamed is missing from the page, the rules and the dashboard.
