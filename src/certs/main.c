@@ -352,7 +352,7 @@ sign_request(GbeCli *cli, char **arguments, GError **error)
 
 static const GbeVerb words[] = {
     {"list", "List etcd's certificates and keys, and the authority", "certs list",
-     list_certificates},
+     list_certificates, .looks = true},
     {"init", "Make an authority and the certificates of a server, a peer and a client",
      "certs init", make_authority},
     {"renew", "Replace the certificates if one of them is due", "certs renew -n",

@@ -69,6 +69,17 @@ gbe_cli_say(const char *message)
 	(void)fprintf(stderr, "greenboot-etcd: %s\n", line);
 }
 
+void
+gbe_cli_complain_of_configuration(const char *complaint)
+{
+	g_autofree char *line = NULL;
+
+	if (complaint == NULL)
+		return;
+	line = g_strconcat(complaint, NEXT "run `greenboot-etcd config --check`", NULL);
+	gbe_cli_say(line);
+}
+
 /* Has @text a path that begins at "/"? */
 static bool
 has_path(const char *text)
@@ -150,7 +161,7 @@ check_version(const char *path, GError **error)
 	at = bytes != NULL ? memmem(bytes, size, GBE_PROGRAM_LIBRARY, strlen(GBE_PROGRAM_LIBRARY))
 			   : NULL;
 	if (at == NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE, "%s is no program of greenboot-etcd",
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s is not a program of greenboot-etcd",
 				 path);
 	at += strlen(GBE_PROGRAM_LIBRARY);
 	end = memmem(at, (gsize)(bytes + size - at), ".so", strlen(".so"));
@@ -500,6 +511,20 @@ as_usage(GError **error)
 	return gbe_rethrow_if(error, GBE_ERROR_NOT_FOUND, GBE_ERROR_USAGE);
 }
 
+/* A verb that only looks works with a wrong configuration, and says so; one that writes refuses. */
+static bool
+load_configuration(GbeApp *app, GError **error)
+{
+	g_autofree char *complaint = NULL;
+
+	if (!the_verb->looks && !the_word->looks)
+		return gbe_configuration_load(app, error);
+	if (!gbe_configuration_load_to_look(app, &complaint, error))
+		return false;
+	gbe_cli_complain_of_configuration(complaint);
+	return true;
+}
+
 /* Completes the names of backups that a person shortened. */
 static bool
 complete_names(GbeCli *cli, GError **error)
@@ -539,7 +564,7 @@ run(GbeExitStatus *ret_status, GError **error)
 	app->config_file = g_strdup(arg_config);
 	/* A verb prints its own messages; events go to the journal. */
 	gbe_events_init("cli", app->below_root, !arg_verbose, arg_verbose ? 1 : 0);
-	if (!the_verb->own_config && !gbe_configuration_load(app, false, error))
+	if (!the_verb->own_config && !load_configuration(app, error))
 		return as_usage(error);
 	for (guint i = 0; i < app->config->warnings->len && !arg_quiet; i++)
 		gbe_cli_say(app->config->warnings->pdata[i]);

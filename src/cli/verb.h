@@ -68,8 +68,9 @@ typedef struct GbeVerb {
 	const char *page;  /* the man page, with its section; NULL: greenboot-etcd(8) */
 	const char *alias; /* of this verb: not shown */
 	bool own_config;   /* the verb loads the configuration itself */
-	bool passes_on;	   /* all arguments and options after it are for another program */
-	bool optional;	   /* a program of this name runs instead, if it is installed */
+	bool looks; /* of a word, also: it changes nothing, and works with a wrong configuration */
+	bool passes_on; /* all arguments and options after it are for another program */
+	bool optional;	/* a program of this name runs instead, if it is installed */
 } GbeVerb;
 
 /* A verb of an optional program, which lies beside this library as greenboot-etcd-VERB. The package of that name has
@@ -84,6 +85,9 @@ int gbe_cli_main(const GbeVerb *verbs, const GbeOptionalVerb *optional, int argc
 
 /* Prints one line to stderr, whatever @message holds. */
 void gbe_cli_say(const char *message);
+
+/* Says that the configuration has an error, and what is used instead. @complaint NULL: it has none. */
+void gbe_cli_complain_of_configuration(const char *complaint);
 
 /* The JSON of config, health and preflight, for other verbs that include it. @look: the last one's result. @findings: of
  * GbeNotice. The caller frees it. */

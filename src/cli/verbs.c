@@ -3,7 +3,7 @@
 #include "cli/verb.h"
 
 static const GbeVerb endpoint_words[] = {
-    {"status", "Show the answer of etcd", "endpoint status", gbe_verb_endpoint},
+    {"status", "Show the answer of etcd", "endpoint status", gbe_verb_endpoint, .looks = true},
     {NULL},
 };
 
@@ -11,19 +11,19 @@ static const GbeVerb snapshot_words[] = {
     {"save", "Save etcd's own snapshot to a file", "snapshot save /mnt/usb/etcd.db",
      gbe_verb_snapshot_save, NULL, GBE_TAKES({"FILE", GBE_A_FILE})},
     {"status", "Show the contents of a snapshot file", "snapshot status /mnt/usb/etcd.db",
-     gbe_verb_snapshot_status, NULL, GBE_TAKES({"FILE", GBE_A_FILE})},
+     gbe_verb_snapshot_status, NULL, GBE_TAKES({"FILE", GBE_A_FILE}), .looks = true},
     {NULL},
 };
 
 static const GbeVerb alarm_words[] = {
-    {"list", "List etcd's alarms", "alarm list", gbe_verb_alarm_list},
+    {"list", "List etcd's alarms", "alarm list", gbe_verb_alarm_list, .looks = true},
     {"clear", "Make room in etcd's database, and clear NOSPACE", "alarm clear -n",
      gbe_verb_alarm_clear},
     {NULL},
 };
 
 static const GbeVerb certs_words[] = {
-    {"list", "List etcd's certificates and keys", "certs list", gbe_verb_certs_list},
+    {"list", "List etcd's certificates and keys", "certs list", gbe_verb_certs_list, .looks = true},
     {"reset", "Remove the certificates that are made again at the next start", "certs reset -n",
      gbe_verb_certs_reset},
     {"export", "Pack a client's files for another machine", "certs export /mnt/usb/client.tar",
@@ -43,22 +43,22 @@ static const GbeVerb mark_words[] = {
 /* In the order of greenboot-etcd(8). */
 static const GbeVerb verbs[] = {
     {"status", "Show the state of the data, and what the next boot will do", "status --check",
-     gbe_verb_status, gbe_options_status, .group = "Looking"},
-    {"list", "List the backups, newest first", "list --grade=good", gbe_verb_list,
-     gbe_options_list},
+     gbe_verb_status, gbe_options_status, .group = "Looking", .looks = true},
+    {"list", "List the backups, newest first", "list --grade=good", gbe_verb_list, gbe_options_list,
+     .looks = true},
     {"show", "Show a backup's manifest", "show @1", gbe_verb_show, NULL,
-     GBE_TAKES({"NAME", GBE_A_BACKUP})},
+     GBE_TAKES({"NAME", GBE_A_BACKUP}), .looks = true},
     {"verify", "Check backups, the stopped data, or a snapshot file", "verify --full @1",
      gbe_verb_verify, gbe_options_verify,
-     GBE_TAKES({"[NAME...|PATH...]", GBE_A_BACKUP "," GBE_A_FILE})},
+     GBE_TAKES({"[NAME...|PATH...]", GBE_A_BACKUP "," GBE_A_FILE}), .looks = true},
     {"explain", "Show the decision of the next start, with its reason", "explain --booted=rollback",
-     gbe_verb_explain, gbe_options_explain},
+     gbe_verb_explain, gbe_options_explain, .looks = true},
     {"log", "Show the events of the data, with their times", "log --since=7d", gbe_verb_log,
-     gbe_options_log},
+     gbe_options_log, .looks = true},
     {"config", "Show the effective configuration with its origins", "config --check",
      gbe_verb_config, gbe_options_config, .own_config = true},
     {"health", "Ask etcd whether it is healthy", "health --wait=5min", gbe_verb_health,
-     gbe_options_health},
+     gbe_options_health, .looks = true},
     {"preflight", "Check whether the next upgrade would succeed", "preflight --json",
      gbe_verb_preflight, .own_config = true},
     {"rehearse", "Start the staged update's etcd on a clone of today's data",

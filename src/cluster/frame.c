@@ -291,7 +291,7 @@ gbe_cluster_wait_healthy(gpointer change, GError **error)
 	GbeClusterFrame *frame = change;
 	GbeApp *app = frame->change.app;
 
-	return gbe_configuration_load(app, false, error) &&
+	return gbe_configuration_load(app, error) &&
 	       (gbe_live_etcd_wait_healthy(app, frame->change.name, frame->options.timeout,
 					   error) ||
 		gbe_prefix(error,

@@ -376,7 +376,7 @@ gbe_cluster_join(GbeApp *app, const GbeClusterSetup *options, GbeClusterSetupRes
 
 		if (is_in(&frame))
 			return true;
-		if (!gbe_configuration_load(app, false, error) || !gbe_cluster_run(&frame, error))
+		if (!gbe_configuration_load(app, error) || !gbe_cluster_run(&frame, error))
 			return frame.taken_out
 				   ? gbe_prefix(error, "this device is not in the cluster, and "
 						       "nothing of it is left")

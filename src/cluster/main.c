@@ -538,7 +538,8 @@ recover(GbeCli *cli, char **arguments, GError **error)
 }
 
 static const GbeVerb cluster_words[] = {
-    {"status", "Show the members, the leader and the update lock", "cluster status", show_cluster},
+    {"status", "Show the members, the leader and the update lock", "cluster status", show_cluster,
+     .looks = true},
     {"init", "Make this device's etcd the first member of a cluster", "cluster init", set_up},
     {"join", "Make this device's etcd one more member of a cluster",
      "cluster join https://192.0.2.1:2379 --token=/run/token", set_up, NULL, GBE_TAKES({"URL"})},
@@ -698,7 +699,7 @@ change_members(GbeCli *cli, char **arguments, GError **error)
 }
 
 static const GbeVerb member_words[] = {
-    {"list", "List etcd's members", "member list", list_members},
+    {"list", "List etcd's members", "member list", list_members, .looks = true},
     {"add", "Add a member with these addresses, as a learner",
      "member add https://192.0.2.7:2380 --name=device-7", change_members, NULL,
      GBE_TAKES({"PEER-URL..."})},

@@ -430,7 +430,7 @@ list_requests(GbeCli *cli, char **arguments, GError **error)
 }
 
 static const GbeVerb request_words[] = {
-    {"list", "List the requests in the store", "store requests list", list_requests},
+    {"list", "List the requests in the store", "store requests list", list_requests, .looks = true},
     {"run", "Do the waiting requests", "store requests run", run_requests},
     {"delete", "Remove a request", "store requests delete backup-1", delete_request, NULL,
      GBE_TAKES({"NAME"})},
@@ -438,7 +438,7 @@ static const GbeVerb request_words[] = {
 };
 
 static const GbeVerb words[] = {
-    {"list", "List the snapshots, newest first", "store list", list_snapshots},
+    {"list", "List the snapshots, newest first", "store list", list_snapshots, .looks = true},
     {"push", "Write a snapshot of etcd, of a backup or of a snapshot file", "store push",
      push_snapshot, NULL, GBE_TAKES({"[NAME|PATH]", GBE_A_BACKUP "," GBE_A_FILE})},
     {"pull", "Make a snapshot file of a snapshot, or of the latest",

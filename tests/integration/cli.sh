@@ -34,6 +34,14 @@ refused() {
 	assert_eq "the tree after $*" "$(root_digest)" "$before"
 }
 
+# ends COMMAND...: STATUS, OUT, ERR.
+ends() {
+	STATUS=0
+	"$@" >"$GBE_MEM/out" 2>"$GBE_MEM/err" || STATUS=$?
+	OUT=$(<"$GBE_MEM/out")
+	ERR=$(<"$GBE_MEM/err")
+}
+
 usage() {
 	local verb
 
@@ -170,6 +178,8 @@ configuration() {
 	assert_eq "origin" "$(jq -r '.settings[] | select(.key == "endpoint").origin' <<<"$OUT")" \
 		"/etc/greenboot-etcd/greenboot-etcd.conf:2"
 	# What it prints is a configuration, and the same one.
+	mkdir -p "$ROOT/var/lib/etcd" "$ROOT/usr/lib/systemd/system"
+	printf '[Service]\nExecStart=/usr/bin/etcd\n' >"$ROOT/usr/lib/systemd/system/etcd.service"
 	assert_exit 0 "$GBE" --root="$ROOT" config
 	sed '/^#/d' <<<"$OUT" >"$GBE_MEM/first"
 	cp "$GBE_MEM/first" "$conf"
@@ -179,9 +189,22 @@ configuration() {
 
 	config_write
 	printf '[backup]\nkeep-bad=-3\n' >>"$conf"
-	refused 2 "*greenboot-etcd.conf:*keep-bad*" config
-	refused 2 "*greenboot-etcd.conf:*keep-bad*" status
-	refused 2 "*greenboot-etcd.conf:*keep-bad*" backup
+	for verb in config status list log explain "verify --data" "alarm list"; do
+		# shellcheck disable=SC2086
+		ends "$GBE" --root="$ROOT" $verb
+		((STATUS != 2)) || fail "$verb: exit status 2: $ERR"
+		assert_match "$verb" "$ERR" \
+			"greenboot-etcd: */greenboot-etcd.conf:*keep-bad: *rest of the configuration is used; run *config --check*"
+	done
+	for verb in backup "restore --last-good" undo "delete x" prune "pin x" "mark good" preflight; do
+		# shellcheck disable=SC2086
+		ends "$GBE" --root="$ROOT" $verb
+		[[ $verb == preflight ]] || assert_eq "$verb" "$STATUS" 2
+		assert_match "$verb" "$OUT$ERR" "*greenboot-etcd.conf:*keep-bad*"
+	done
+	# The only file, if it is named, has to be right for those that write, and readable for all.
+	assert_exit 0 "$GBE" --root="$ROOT" --config=/etc/greenboot-etcd/greenboot-etcd.conf list
+	refused 2 "*keep-bad*" --config=/etc/greenboot-etcd/greenboot-etcd.conf prune
 	config_write
 	printf '[nonsense]\nx=1\n' >>"$conf"
 	assert_exit 0 "$GBE" --root="$ROOT" config
@@ -192,6 +215,57 @@ configuration() {
 	assert_match "preflight" "$OUT" "*bad *configuration*nonsense*"
 	refused 2 "*/nowhere*" --config=/nowhere status
 	refused 2 "*/nowhere*" --root="$ROOT/nowhere" status
+}
+
+# All errors of all files at once, and settings that name something that is not there.
+every_error() {
+	local etc unit check
+
+	plain_root
+	etc=$ROOT/etc/greenboot-etcd
+	mkdir -p "$etc/greenboot-etcd.conf.d" "$ROOT/var/lib/etcd"
+	printf '[health]\ntimeout=soon\n[bakcup]\nkeep-bad=1\n[restore]\ntrial-limit=1h\nnonsense\n' \
+		>"$etc/greenboot-etcd.conf"
+	printf '[backup]\nkeep-good=99\nkeep-gud=1\n[etcd\nname=x\n[etcd]\ncert=/etc/c\n' \
+		>"$etc/greenboot-etcd.conf.d/x.conf"
+	assert_exit 2 "$GBE" --root="$ROOT" config --check
+	assert_eq "all of them" "$(sed -E 's/^greenboot-etcd: //; s,/etc/greenboot-etcd/,,g; s/^(.*conf:[0-9]+: (\[[a-z]+\] ?[a-z-]*)?).*/\1/' <<<"$ERR")" \
+		"greenboot-etcd.conf:2: [health] timeout
+greenboot-etcd.conf:3: [bakcup]
+greenboot-etcd.conf:7: 
+greenboot-etcd.conf.d/x.conf:2: [backup] keep-good
+greenboot-etcd.conf.d/x.conf:3: [backup] keep-gud
+greenboot-etcd.conf.d/x.conf:4: 
+greenboot-etcd.conf.d/x.conf:7: [etcd] cert
+greenboot-etcd.conf.d/x.conf:7: [etcd] cert
+the configuration has 8 errors; see greenboot-etcd.conf(5)"
+	rm -r "$etc/greenboot-etcd.conf.d"
+
+	unit=$ROOT/usr/lib/systemd/system/etcd.service
+	mkdir -p "${unit%/*}"
+	printf '[Service]\nEnvironmentFile=-/etc/etcd.conf\nExecStart=/usr/bin/etcd --name=a\n' >"$unit"
+	check() { # LINE OF-THE-ERROR, or an empty text
+		printf '[etcd]\n%s\n' "$1" >"$etc/greenboot-etcd.conf"
+		ends "$GBE" --root="$ROOT" config --check
+		assert_match "$1" "$STATUS $ERR" "$2"
+	}
+	check data-dir=/var/lib/ectd "0 *conf:2: [[]etcd[]] data-dir: there is no directory /var/lib/ectd"
+	assert_eq stdout "$OUT" "the configuration has no errors"
+	check data-dir=/var/lib/etcd "0 "
+	check service=ectd.service "2 *conf:2: [[]etcd[]] service: there is no unit ectd.service*"
+	check service=etcd.service "0 "
+	# The unit says no address, so each port may be right.
+	check endpoint=http://127.0.0.1:2389 "0 "
+	echo 'ETCD_LISTEN_CLIENT_URLS=http://127.0.0.1:2379,unix:///run/e' >"$ROOT/etc/etcd.conf"
+	check endpoint=http://127.0.0.1:2389 "0 "
+	echo 'ETCD_LISTEN_CLIENT_URLS="http://127.0.0.1:2379, http://10.0.0.1:2379"' >"$ROOT/etc/etcd.conf"
+	check endpoint=http://127.0.0.1:2389 "2 *conf:2: [[]etcd[]] endpoint: etcd.service listens for clients at http://127.0.0.1:2379, http://10*"
+	check endpoint=http://localhost:2379 "0 "
+	printf '[Service]\nExecStart=/usr/bin/etcd --name=a --listen-client-urls http://0.0.0.0:4001\n' >"$unit"
+	check endpoint=http://127.0.0.1:2379 "2 *endpoint: etcd.service listens for clients at http://0.0.0.0:4001*"
+	# One file may be for another device.
+	check service=ectd.service "2 *"
+	assert_exit 0 "$GBE" --root="$ROOT" --config=/etc/greenboot-etcd/greenboot-etcd.conf config --check
 }
 
 # Keys that only a missing program reads: config names the package, once for each section, and others say nothing.
@@ -397,6 +471,7 @@ run_case cli-names names
 run_case cli-help help
 run_case cli-options-anywhere anywhere
 run_case cli-configuration configuration
+run_case cli-every-error every_error
 run_case cli-keys-unread unread
 run_case cli-keys-read read_by
 run_case cli-output-full output

@@ -503,7 +503,7 @@ one_faulty_key() {
 	touch_unit k3s.service
 	site '[etcd]' service=k3s.service '[health]' timeout=soon
 	generate
-	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *timeout*without what is wrong*"
+	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *timeout*rest of the configuration*"
 	has k3s.service "Requires=greenboot-etcd-prerun.service"
 }
 
@@ -515,7 +515,7 @@ one_faulty_file() {
 	printf '[etcd]\nservice=k3s.service\n' >"$ROOT/usr/lib/greenboot-etcd/greenboot-etcd.conf"
 	site '[etcd' service=etcd.service
 	generate
-	assert_match "stderr" "$ERR" "<4>*greenboot-etcd.conf*without what is wrong*"
+	assert_match "stderr" "$ERR" "<4>*greenboot-etcd.conf*rest of the configuration*"
 	has k3s.service "Requires=greenboot-etcd-prerun.service"
 	# One that cannot be read at all.
 	rm "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"

@@ -131,12 +131,12 @@ no_program() {
 	rm "$path"
 	printf '#!/bin/sh\n: >%s\n' "$MARK" >"$path"
 	chmod 0755 "$path"
-	not_a_program "$path is no program of greenboot-etcd"
+	not_a_program "$path is not a program of greenboot-etcd"
 	cp /bin/true "$path"
-	not_a_program "$path is no program of greenboot-etcd"
+	not_a_program "$path is not a program of greenboot-etcd"
 	: >"$path"
 	chmod 0755 "$path"
-	not_a_program "$path is no program of greenboot-etcd"
+	not_a_program "$path is not a program of greenboot-etcd"
 	# Bytes that no terminal and no JSON should get.
 	printf 'libgreenboot-etcd-\377\n\033[31m%0100d.so' 0 >"$path"
 	assert_exit 2 cmd --json store list

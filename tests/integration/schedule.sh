@@ -384,7 +384,9 @@ more_than_etcd() {
 wrong() {
 	device xfs
 	config backup schedule='daily %i'
-	assert_exit 2 gbe config
+	assert_exit 2 gbe prune
+	assert_match why "$ERR" "*schedule*calendar event*"
+	assert_exit 0 gbe config
 	assert_match why "$ERR" "*schedule*calendar event*"
 	assert_exit 2 gbe config --check
 	power_on

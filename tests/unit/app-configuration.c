@@ -37,18 +37,28 @@ load(void)
 {
 	g_autoptr(GError) error = NULL;
 
-	ck_assert_msg(gbe_configuration_load(app, false, &error), "%s",
+	ck_assert_msg(gbe_configuration_load(app, &error), "%s",
 		      error != NULL ? error->message : "?");
 }
 
 static char *
-load_error(bool strict)
+load_error(void)
 {
 	g_autoptr(GError) error = NULL;
 
-	ck_assert(!gbe_configuration_load(app, strict, &error));
+	ck_assert(!gbe_configuration_load(app, &error));
 	ck_assert_error(error, GBE_ERROR_INVALID_CONFIG);
 	return g_strdup(error->message);
+}
+
+/* The faults that a person is told, one a line. */
+static char *
+faults(void)
+{
+	g_autoptr(GPtrArray) all = gbe_configuration_check(app, true);
+
+	g_ptr_array_add(all, NULL);
+	return g_strjoinv("\n", (char **)all->pdata);
 }
 
 static void
@@ -115,7 +125,7 @@ START_TEST(one_file_alone)
 	ck_assert_uint_eq(app->config->health.request_timeout, 9);
 	g_free(app->config_file);
 	app->config_file = g_strdup("/none.conf");
-	g_free(load_error(false));
+	g_free(load_error());
 }
 END_TEST
 
@@ -127,16 +137,16 @@ START_TEST(errors_name_file_and_line)
 	g_autofree char *path = root_path(ETC DROPIN "30-fifo.conf");
 
 	root_write(ETC DROPIN "10-a.conf", "[health]\n\ntimeout=never\n");
-	range = load_error(false);
+	range = load_error();
 	ck_names(range, "/etc/greenboot-etcd/greenboot-etcd.conf.d/10-a.conf:3");
 	ck_names(range, "timeout");
 	root_write(ETC DROPIN "10-a.conf", "[health]\ntimeuot=1s\n");
 	load();
-	key = load_error(true);
+	key = faults();
 	ck_names(key, "timeuot");
 	root_remove(ETC DROPIN "10-a.conf");
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
-	fifo = load_error(false);
+	fifo = load_error();
 	ck_names(fifo, "30-fifo.conf");
 }
 END_TEST
@@ -146,7 +156,7 @@ START_TEST(what_fails_changes_nothing)
 	root_write(ETC "greenboot-etcd.conf", "[health]\ntimeout=2min\n");
 	load();
 	root_write(ETC "greenboot-etcd.conf", "[health]\ntimeout=9min\nrequest-timeout=never\n");
-	g_free(load_error(false));
+	g_free(load_error());
 	ck_assert_uint_eq(app->config->health.timeout, 120);
 }
 END_TEST
@@ -157,7 +167,7 @@ START_TEST(too_large)
 	g_autofree char *text = NULL;
 
 	root_write(ETC "greenboot-etcd.conf", large);
-	text = load_error(false);
+	text = load_error();
 	ck_names(text, "/etc/greenboot-etcd/greenboot-etcd.conf");
 }
 END_TEST
@@ -223,6 +233,52 @@ START_TEST(written_only_when_changed)
 }
 END_TEST
 
+/* A program that changes nothing works with files that are wrong, and writes nothing. */
+START_TEST(looking_works_with_faults)
+{
+	g_autofree char *path = root_path("var");
+	g_autofree char *complaint = NULL;
+	g_autofree char *none = NULL;
+
+	root_write(ETC "greenboot-etcd.conf", "[health]\ntimeout=2min\nrequest-timeout=often\n");
+	ck_assert(gbe_configuration_load_to_look(app, &complaint, NULL));
+	ck_names(complaint, "greenboot-etcd.conf:3: [health] request-timeout");
+	ck_assert_uint_eq(app->config->health.timeout, 120);
+	ck_assert_uint_eq(app->config->health.request_timeout, 5);
+	ck_assert(!g_file_test(path, G_FILE_TEST_EXISTS));
+	root_write(ETC "greenboot-etcd.conf", "[health]\ntimeout=2min\n");
+	ck_assert(gbe_configuration_load_to_look(app, &none, NULL));
+	ck_assert_ptr_null(none);
+	/* A file that a person names must be readable. */
+	app->config_file = g_strdup("/none.conf");
+	ck_assert(!gbe_configuration_load_to_look(app, &none, NULL));
+}
+END_TEST
+
+/* Each fault of each file, the contradictions between keys, and the rest of the files is in use. */
+START_TEST(all_faults)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+
+	root_write(ETC "greenboot-etcd.conf",
+		   "[health]\ntimeout=never\nmonitor=2min\n[helth]\ntimeout=1s\n[backup]\nno\n");
+	root_write(ETC DROPIN "10-a.conf", "[backup]\nkeep-bad=3\nkeep-bad=4\n[etcd]\nkey=/k\n");
+	root_write("k", "");
+	text = faults();
+	lines = g_strsplit(text, "\n", -1);
+	ck_assert_uint_eq(g_strv_length(lines), 5);
+	ck_names(lines[0], "greenboot-etcd.conf:2: [health] timeout: ");
+	ck_names(lines[1], "greenboot-etcd.conf:4: [helth]: there is no such group");
+	ck_names(lines[2], "greenboot-etcd.conf:7: ");
+	ck_names(lines[3], "10-a.conf:3: [backup] keep-bad: is there twice");
+	ck_names(lines[4], "10-a.conf:5: [etcd] key: needs [etcd] cert");
+	ck_assert_uint_eq(app->config->health.monitor, 120);
+	ck_assert_uint_eq(app->config->health.timeout, 300);
+	ck_assert_uint_eq(app->config->backup.keep_bad, 3);
+}
+END_TEST
+
 START_TEST(choosing_writes_nothing)
 {
 	g_autofree char *path = root_path("var");
@@ -257,7 +313,7 @@ START_TEST(a_broken_record_is_none)
 	root_write("var/lib/greenboot-etcd/configuration", "{\"deployment\": ");
 	root_write(ETC "greenboot-etcd.conf", "[health]\ntimeout=2min\nrequest-timeout=often\n");
 	complaint = load_for_boot(A);
-	ck_names(complaint, "without what is wrong");
+	ck_names(complaint, "the rest of the configuration");
 	ck_assert_uint_eq(app->config->health.timeout, 120);
 }
 END_TEST
@@ -345,7 +401,7 @@ START_TEST(ambiguous)
 	root_write("etc/containers/systemd/etcd.container", "[Container]\n");
 	root_write("usr/lib/systemd/system/container-etcd.service", "[Service]\n");
 	root_link("etc/systemd/system/multi-user.target.wants/microshift.service", "x");
-	error = load_error(true);
+	error = faults();
 	ck_names(error, "MicroShift, etcd and etcd in a container are here");
 	complaint = load_for_boot(A);
 	ck_names(complaint, "which one to protect");
@@ -362,7 +418,7 @@ START_TEST(detected_below_a_fault)
 	root_write(MICROSHIFT, "[Service]\n");
 	root_write(ETC "greenboot-etcd.conf", "[etcd]\nservice=microshift\n");
 	complaint = load_for_boot(A);
-	ck_names(complaint, "without what is wrong");
+	ck_names(complaint, "the rest of the configuration");
 	ck_assert_str_eq(app->config->etcd.service, "microshift.service");
 	root_write(ETC "greenboot-etcd.conf", "[etcd]\nservice=other.service\n");
 	no_complaint(A);
@@ -391,6 +447,8 @@ main(void)
 	tcase_add_test(tcase, too_large);
 	tcase_add_test(tcase, the_last_that_worked);
 	tcase_add_test(tcase, written_only_when_changed);
+	tcase_add_test(tcase, looking_works_with_faults);
+	tcase_add_test(tcase, all_faults);
 	tcase_add_test(tcase, choosing_writes_nothing);
 	tcase_add_test(tcase, nobody_waits_for_the_lock);
 	tcase_add_test(tcase, a_broken_record_is_none);

@@ -459,7 +459,7 @@ START_TEST(wrong_files)
 	    {"[etcd\n", ":1: a group has no \"]\""},
 	    {"[]\n", ":1: the name of a group"},
 	    {"[a b]\n", ":1: the name of a group"},
-	    {"[etcd]\n\nnonsense\n", ":3: neither"},
+	    {"[etcd]\n\nnonsense\n", ":3: this is not"},
 	    {"[etcd]\n=x\n", ":2: the name of a key"},
 	    {"[etcd]\nda ta=x\n", ":2: the name of a key"},
 	    {"[etcd]\nname=a\x01z\n", ":2: a control character"},

@@ -127,15 +127,15 @@ check_microshift(const GbeApp *app, GPtrArray *to)
 static bool
 check_configuration(GbeApp *app, GPtrArray *notices)
 {
-	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) faults = gbe_configuration_check(app, false);
 
-	if (gbe_configuration_load(app, true, &error) && gbe_schedule_check(app, &error)) {
+	if (faults->len == 0) {
 		gbe_notice_check(notices, "configuration", GBE_LEVEL_OK, "no errors");
 		return true;
 	}
-	gbe_notice_check(notices, "configuration", GBE_LEVEL_BAD, "%s", error->message);
-	g_clear_error(&error);
-	return gbe_configuration_load(app, false, &error);
+	GBE_EACH(const char *, fault, faults)
+		gbe_notice_check(notices, "configuration", GBE_LEVEL_BAD, "%s", fault);
+	return gbe_configuration_load(app, NULL);
 }
 
 GPtrArray *

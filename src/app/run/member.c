@@ -41,7 +41,7 @@ configure(GbeMember *member, GError **error)
 	g_autofree char *complaint = NULL;
 
 	if (app->config_file != NULL)
-		return gbe_configuration_load(app, false, error) ||
+		return gbe_configuration_load(app, error) ||
 		       gbe_rethrow_if(error, GBE_ERROR_NOT_FOUND, GBE_ERROR_USAGE);
 	(void)!gbe_booted_from_cmdline(app, &booted, NULL);
 	(void)!gbe_app_open_state(app, false, NULL);

@@ -137,17 +137,19 @@ gbe_configuration_files(GbeApp *app)
 	return files;
 }
 
-/* More than one system is an error with @strict, and a warning without: nothing is detected. */
-static bool
-detect(GbeApp *app, GbeConfig *config, bool strict, GError **error)
+/* Adds what lies below all files: the installed system's settings, and those of a cluster and of certificates. */
+static void
+detect(GbeApp *app, GbeConfig *config)
 {
 	GbeInstalled installed[GBE_SYSTEMS_MAX];
-	guint count;
+	g_autofree char *settings = NULL;
+	guint count = 0;
+	gsize size = 0;
 
-	if (!gbe_config_wants_detection(config))
-		return true;
-	count = gbe_installed_look(app->root_fd, installed);
-	gbe_config_detect(config, installed, count);
+	if (gbe_config_wants_detection(config)) {
+		count = gbe_installed_look(app->root_fd, installed);
+		gbe_config_detect(config, installed, count);
+	}
 	for (guint i = 0; i < count; i++)
 		if (installed[i].why != NULL)
 			g_ptr_array_add(config->warnings,
@@ -155,23 +157,26 @@ detect(GbeApp *app, GbeConfig *config, bool strict, GError **error)
 							installed[i].system->service,
 							installed[i].why));
 	gbe_installed_clear(installed, count);
-	if (config->ambiguous == NULL)
-		return true;
-	if (strict)
-		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s", config->ambiguous);
-	g_ptr_array_add(config->warnings, g_strdup(config->ambiguous));
-	return true;
+	if (config->ambiguous != NULL)
+		g_ptr_array_add(config->warnings, g_strdup(config->ambiguous));
+	/* Unreadable settings also are those of a member. */
+	if (gbe_is_in_root(app->root_fd, GBE_CLUSTER_ENV) == GBE_YES) {
+		if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, FILE_MAX, &settings, &size,
+				      NULL))
+			settings = g_strdup("");
+		gbe_config_detect_cluster(config, settings);
+	}
+	if (gbe_is_in_root(app->root_fd, GBE_PKI_LIVE) == GBE_YES)
+		gbe_config_detect_pki(config);
 }
 
 /* Merges all files or none, and below them what is detected. *ret_culprit (may be NULL) is the file at fault, or -1
  * when only the combination of files is; *ret_bad_key (may be NULL) as in gbe_config_merge(). */
 static bool
-merge_files(GbeApp *app, GPtrArray *files, bool strict, GbeConfig **ret_config, gssize *ret_culprit,
+merge_files(GbeApp *app, GPtrArray *files, GbeConfig **ret_config, gssize *ret_culprit,
 	    char **ret_bad_key, GError **error)
 {
 	g_autoptr(GbeConfig) config = gbe_config_new();
-	g_autofree char *settings = NULL;
-	gsize size = 0;
 
 	for (guint i = 0; i < files->len; i++) {
 		GbeConfFile *file = files->pdata[i];
@@ -182,23 +187,13 @@ merge_files(GbeApp *app, GPtrArray *files, bool strict, GbeConfig **ret_config, 
 		if (file->error != NULL)
 			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s",
 					 file->error->message);
-		if (!gbe_config_merge(config, file->path, file->text, file->size, strict,
-				      file->skip, ret_bad_key, error))
+		if (!gbe_config_merge(config, file->path, file->text, file->size, false, file->skip,
+				      ret_bad_key, error))
 			return false;
 	}
 	if (ret_culprit != NULL)
 		*ret_culprit = -1;
-	if (!detect(app, config, strict, error))
-		return false;
-	/* Unreadable settings also are those of a member. */
-	if (gbe_is_in_root(app->root_fd, GBE_CLUSTER_ENV) == GBE_YES) {
-		if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, FILE_MAX, &settings, &size,
-				      NULL))
-			settings = g_strdup("");
-		gbe_config_detect_cluster(config, settings);
-	}
-	if (gbe_is_in_root(app->root_fd, GBE_PKI_LIVE) == GBE_YES)
-		gbe_config_detect_pki(config);
+	detect(app, config);
 	if (!gbe_config_check(config, error))
 		return false;
 	*ret_config = g_steal_pointer(&config);
@@ -217,15 +212,56 @@ use_config(GbeApp *app, GbeConfig *config)
 }
 
 bool
-gbe_configuration_load(GbeApp *app, bool strict, GError **error)
+gbe_configuration_load(GbeApp *app, GError **error)
 {
 	g_autoptr(GPtrArray) files = gbe_configuration_files(app);
 	GbeConfig *config = NULL;
 
-	if (!merge_files(app, files, strict, &config, NULL, NULL, error))
+	if (!merge_files(app, files, &config, NULL, NULL, error))
 		return false;
 	use_config(app, config);
 	return true;
+}
+
+bool
+gbe_configuration_load_to_look(GbeApp *app, char **ret_complaint, GError **error)
+{
+	g_autoptr(GPtrArray) files = gbe_configuration_files(app);
+	GbeDeployment booted = {NULL};
+	GbeConfFile *only = app->config_file != NULL ? files->pdata[0] : NULL;
+
+	*ret_complaint = NULL;
+	if (only != NULL && only->error != NULL)
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s", only->error->message);
+	if (gbe_configuration_load(app, NULL))
+		return true;
+	(void)!gbe_booted_from_cmdline(app, &booted, NULL);
+	(void)gbe_configuration_choose_from(app, booted.id, files, ret_complaint);
+	gbe_deployment_clear(&booted);
+	return true;
+}
+
+void
+gbe_configuration_use_right(GbeApp *app, GPtrArray *faults)
+{
+	g_autoptr(GPtrArray) files = gbe_configuration_files(app);
+	g_autoptr(GPtrArray) contradictions = NULL;
+	GbeConfig *config = gbe_config_new();
+
+	for (guint i = 0; i < files->len; i++) {
+		const GbeConfFile *file = files->pdata[i];
+
+		if (file->error != NULL)
+			g_ptr_array_add(faults, g_strdup(file->error->message));
+		else
+			gbe_config_merge_right(config, file->path, file->text, file->size, faults);
+	}
+	detect(app, config);
+	if (config->ambiguous != NULL)
+		g_ptr_array_add(faults, g_strdup(config->ambiguous));
+	contradictions = gbe_config_faults(config);
+	g_ptr_array_extend_and_steal(faults, g_steal_pointer(&contradictions));
+	use_config(app, config);
 }
 
 bool
@@ -239,7 +275,7 @@ gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config, GErr
 	add_base(app, "/etc/greenboot-etcd", files);
 	/* Nothing of /run is there after a reboot. */
 	add_dropins(app, &tree, 2, files);
-	return merge_files(&tree, files, false, ret_config, NULL, NULL, error);
+	return merge_files(&tree, files, ret_config, NULL, NULL, error);
 }
 
 /* Turns the record back into files. NULL: this deployment has no record. */
@@ -288,7 +324,7 @@ merge_without_faults(GbeApp *app, GPtrArray *files)
 		GbeConfFile *file = NULL;
 		gssize culprit = -1;
 
-		if (merge_files(app, files, false, &config, &culprit, &bad_key, NULL))
+		if (merge_files(app, files, &config, &culprit, &bad_key, NULL))
 			return config;
 		if (files->len == 0)
 			return gbe_config_new();
@@ -311,7 +347,7 @@ gbe_configuration_choose_from(GbeApp *app, const char *deployment, GPtrArray *fi
 	g_autoptr(GError) error = NULL;
 	GbeConfig *config = NULL;
 
-	if (merge_files(app, files, false, &config, NULL, NULL, &error)) {
+	if (merge_files(app, files, &config, NULL, NULL, &error)) {
 		use_config(app, config);
 		for (guint i = 0; config->warnings != NULL && i < config->warnings->len; i++)
 			g_string_append_printf(warnings, "%s%s", i > 0 ? "; " : "",
@@ -320,7 +356,7 @@ gbe_configuration_choose_from(GbeApp *app, const char *deployment, GPtrArray *fi
 		return true;
 	}
 	remembered = read_remembered(app, deployment);
-	if (remembered != NULL && merge_files(app, remembered, false, &config, NULL, NULL, NULL)) {
+	if (remembered != NULL && merge_files(app, remembered, &config, NULL, NULL, NULL)) {
 		use_config(app, config);
 		*ret_complaint = g_strdup_printf(
 		    "%s; the last configuration that worked under this deployment is used",
@@ -328,8 +364,8 @@ gbe_configuration_choose_from(GbeApp *app, const char *deployment, GPtrArray *fi
 		return false;
 	}
 	use_config(app, merge_without_faults(app, files));
-	*ret_complaint = g_strdup_printf(
-	    "%s; the configuration is used without what is wrong in it", error->message);
+	*ret_complaint =
+	    g_strdup_printf("%s; the rest of the configuration is used", error->message);
 	return false;
 }
 

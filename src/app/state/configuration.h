@@ -13,9 +13,11 @@
 /* The record of the last configuration that worked: {"deployment", "files": [{"path", "text"}]}. */
 #define GBE_CONFIGURATION_RECORD "configuration"
 
-/* Sets app->config. @strict: an unknown group or key is an error. When app->config_file is set, only that file is
- * read. */
-bool gbe_configuration_load(GbeApp *app, bool strict, GError **error) GBE_CHECKED;
+/* Sets app->config. When app->config_file is set, only that file is read. */
+bool gbe_configuration_load(GbeApp *app, GError **error) GBE_CHECKED;
+/* The same for a program that changes nothing: files with an error serve as gbe_configuration_choose() uses them, and
+ * *ret_complaint (newly allocated; NULL: no error) says so. Fails only if app->config_file cannot be read. */
+bool gbe_configuration_load_to_look(GbeApp *app, char **ret_complaint, GError **error) GBE_CHECKED;
 /* Never fails; *ret_complaint is NULL, or says what is wrong and what is used instead. @deployment NULL: not
  * known; then no remembered configuration is used. Remembers a configuration that works. */
 void gbe_configuration_load_for_boot(GbeApp *app, const char *deployment, char **ret_complaint);
@@ -24,13 +26,16 @@ void gbe_configuration_choose(GbeApp *app, const char *deployment, char **ret_co
 /* The configuration that a deployment will have: the files of its own /usr, and those of today's /etc. */
 bool gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config,
 			       GError **error) GBE_CHECKED;
-/* Checks that each schedule of the loaded configuration is a calendar event: asks systemd-analyze.
- * GBE_ERROR_INVALID_CONFIG has systemd's own words. True without systemd-analyze, without a schedule, and below
- * --root, where another systemd will read the schedule. */
-bool gbe_schedule_check(const GbeApp *app, GError **error) GBE_CHECKED;
+/* For a person who asks: sets app->config to what is right in the files, and returns all that is wrong (of char *), also
+ * unknown groups and keys. Free with g_ptr_array_unref(). systemd-analyze decides whether a schedule is a calendar event,
+ * but not below --root, where another systemd will read it. @names: also finds settings that name a unit or the
+ * service's port that this device does not have, and adds a warning to ->config for a path. Implemented in check.c. */
+GPtrArray *gbe_configuration_check(GbeApp *app, bool names);
 
-/* The rest is shared with state.c, which has gbe_configuration_load_for_boot() and gbe_schedule_check(): the generator
- * links configuration.c without them. */
+/* The rest is shared with state.c and check.c. The generator links configuration.c without them. */
+
+/* The first part of gbe_configuration_check(): adds to @faults what is wrong in the files. */
+void gbe_configuration_use_right(GbeApp *app, GPtrArray *faults);
 
 /* One file as it was found. Either ->text or ->error is set. */
 typedef struct {

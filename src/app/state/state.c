@@ -11,7 +11,6 @@
 #include "core/shown.h"
 #include "core/units/cluster-env.h"
 #include "fs/open.h"
-#include "sys/child.h"
 #include "sys/deployment/deployments.h"
 #include "sys/systemd/events.h"
 
@@ -22,9 +21,6 @@
 #define SETTINGS_MAX (1024 * 1024)
 /* Limit for all files of a configuration together: a sealed file holds this much after escaping. */
 #define REMEMBERED_MAX (256 * 1024)
-#define ANALYZE "/usr/bin/systemd-analyze"
-#define ANALYZE_USEC (10 * G_USEC_PER_SEC)
-#define ANALYZE_POLL_USEC 2000
 #define DONE_MAX (64 * 1024)
 
 bool
@@ -460,7 +456,7 @@ gbe_prerun_done_read(GbeApp *app)
 	return object;
 }
 
-/* The configuration: the one that worked is remembered, and systemd is asked about schedules. */
+/* The last configuration that worked is remembered. */
 
 /* NULL: too much, or not UTF-8. */
 static JsonObject *
@@ -513,48 +509,4 @@ gbe_configuration_load_for_boot(GbeApp *app, const char *deployment, char **ret_
 	(void)!gbe_state_write(app, GBE_CONFIGURATION_RECORD, object, NULL);
 	if (!locked)
 		gbe_app_unlock(app);
-}
-
-static bool
-check_calendar(const GbeApp *app, const char *group, const char *key, const char *schedule,
-	       GError **error)
-{
-	const char *const argv[] = {"systemd-analyze", "calendar", "--", schedule, NULL};
-	gint64 deadline = g_get_monotonic_time() + ANALYZE_USEC;
-	g_auto(GbeChild) child = {0};
-	g_autoptr(GError) local = NULL;
-	gbe_autofd int fd = open(ANALYZE, O_RDONLY | O_CLOEXEC);
-	bool running = true;
-
-	if (fd < 0 || !gbe_child_start_as(NULL, fd, argv, app->root_fd, &child, NULL))
-		return true;
-	while (running && g_get_monotonic_time() < deadline) {
-		g_usleep(ANALYZE_POLL_USEC);
-		if (!gbe_child_poll(&child, &running, &local))
-			return gbe_config_refuse(app->config, group, key, local->message, error);
-	}
-	return true;
-}
-
-bool
-gbe_schedule_check(const GbeApp *app, GError **error)
-{
-	const struct {
-		const char *group, *key, *schedule;
-	} schedules[] = {{"backup", "schedule", app->config->backup.schedule},
-			 {"store", "schedule", app->config->store.schedule},
-			 {"store", "prove", app->config->store.prove}};
-
-	for (gsize i = 0; !app->below_root && i < G_N_ELEMENTS(schedules); i++) {
-		g_autofree char *origin =
-		    g_strconcat(schedules[i].group, ".", schedules[i].key, NULL);
-
-		/* A default is right. */
-		if (schedules[i].schedule != NULL &&
-		    g_hash_table_contains(app->config->origins, origin) &&
-		    !check_calendar(app, schedules[i].group, schedules[i].key,
-				    schedules[i].schedule, error))
-			return false;
-	}
-	return true;
 }

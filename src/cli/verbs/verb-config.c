@@ -10,7 +10,7 @@
 static gboolean arg_check;
 
 const GbeOption gbe_options_config[] = {
-    {"check", 0, &arg_check, "Only check the files; unknown groups and keys are errors"},
+    {"check", 0, &arg_check, "Check all files, and list every error"},
     {NULL},
 };
 
@@ -105,17 +105,33 @@ gbe_cli_config_json(const GbeConfig *config)
 	return object;
 }
 
+/* The one error, or a line for each and their number. A file that is named, --config=FILE, may be for another device. */
+static bool
+check_files(GbeApp *app, GError **error)
+{
+	g_autoptr(GPtrArray) faults = gbe_configuration_check(app, app->config_file == NULL);
+
+	if (faults->len == 1)
+		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s", (char *)faults->pdata[0]);
+	GBE_EACH(const char *, fault, faults)
+		gbe_cli_say(fault);
+	return faults->len == 0 || gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+					     "the configuration has %u errors", faults->len);
+}
+
 bool
 gbe_verb_config(GbeCli *cli, char **arguments, GError **error)
 {
 	GbeApp *app = cli->app;
 	g_autoptr(GPtrArray) warnings = NULL;
+	g_autofree char *complaint = NULL;
 	Listing listing = {NULL};
 
-	if (!gbe_configuration_load(app, arg_check, error))
-		return gbe_rethrow_if(error, GBE_ERROR_NOT_FOUND, GBE_ERROR_USAGE);
-	if (arg_check && !gbe_schedule_check(app, error))
+	if (arg_check && !check_files(app, error))
 		return false;
+	if (!arg_check && !gbe_configuration_load_to_look(app, &complaint, error))
+		return false;
+	gbe_cli_complain_of_configuration(complaint);
 	if (cli->json) {
 		g_autoptr(JsonObject) object = gbe_cli_config_json(app->config);
 
@@ -127,7 +143,9 @@ gbe_verb_config(GbeCli *cli, char **arguments, GError **error)
 		for (guint i = 0; i < warnings->len && !cli->quiet; i++)
 			gbe_cli_say(warnings->pdata[i]);
 		if (!cli->quiet)
-			gbe_print("the configuration is right\n");
+			gbe_print(app->config->warnings->len > 0
+				      ? "the configuration has no errors\n"
+				      : "the configuration is right\n");
 		return true;
 	}
 	for (guint i = 0; i < warnings->len; i++)

@@ -165,7 +165,7 @@ gbe_verb_preflight(GbeCli *cli, char **arguments, GError **error)
 	g_autoptr(GPtrArray) findings = NULL;
 	g_autoptr(GbeHealthLook) look = NULL;
 
-	if (gbe_configuration_load(cli->app, false, NULL)) {
+	if (gbe_configuration_load(cli->app, NULL)) {
 		look = gbe_health_look_new(cli->app);
 		gbe_health_look_now(look, PREFLIGHT_LOOK_MS);
 	}

@@ -60,35 +60,24 @@ is_at_or_below(const char *path, const char *directory)
 	       (strncmp(path, directory, len) == 0 && (path[len] == '\0' || path[len] == '/'));
 }
 
-bool
-gbe_config_refuse(const GbeConfig *config, const char *group, const char *key, const char *what,
-		  GError **error)
+/* "FILE:LINE: [group] key: @what"; newly allocated. */
+static char *
+fault_of(const GbeConfig *config, const char *group, const char *key, const char *what)
 {
 	g_autofree char *name = origin_name(group, key);
 	const char *origin = g_hash_table_lookup(config->origins, name);
 
-	return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s%s[%s] %s: %s",
-			 origin != NULL ? origin : "", origin != NULL ? ": " : "", group, key,
-			 what);
+	return g_strdup_printf("%s%s[%s] %s: %s", origin != NULL ? origin : "",
+			       origin != NULL ? ": " : "", group, key, what);
 }
 
-/* A store inside the data that is backed up would be part of each backup. Copying leaves out only one place,
- * ".greenboot-etcd" at the root of the data. */
-static bool
-check_store(const GbeConfig *config, const char *group, const char *directory, GError **error)
+bool
+gbe_config_refuse(const GbeConfig *config, const char *group, const char *key, const char *what,
+		  GError **error)
 {
-	g_autofree char *own = g_build_filename(config->etcd.data_dir, ".greenboot-etcd", NULL);
+	g_autofree char *fault = fault_of(config, group, key, what);
 
-	if (directory == NULL)
-		return true;
-	if (is_at_or_below(directory, config->etcd.data_dir) && !is_at_or_below(directory, own))
-		return gbe_config_refuse(config, group, "directory",
-					 "lies in [etcd] data-dir, which is what is backed up",
-					 error);
-	if (is_at_or_below(config->etcd.data_dir, directory))
-		return gbe_config_refuse(config, group, "directory", "[etcd] data-dir lies in it",
-					 error);
-	return true;
+	return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s", fault);
 }
 
 bool
@@ -97,15 +86,36 @@ gbe_config_is_off(const GbeConfig *config)
 	return config->etcd.service == NULL;
 }
 
-bool
-gbe_config_check(const GbeConfig *config, GError **error)
+/* A store inside the data that is backed up would be part of each backup. Copying leaves out only one place,
+ * ".greenboot-etcd" at the root of the data. */
+static bool
+is_in_data(const GbeConfig *config, const char *directory)
 {
+	g_autofree char *own = g_build_filename(config->etcd.data_dir, ".greenboot-etcd", NULL);
+
+	return directory != NULL && is_at_or_below(directory, config->etcd.data_dir) &&
+	       !is_at_or_below(directory, own);
+}
+
+static bool
+is_around_data(const GbeConfig *config, const char *directory)
+{
+	return directory != NULL && !is_in_data(config, directory) &&
+	       is_at_or_below(config->etcd.data_dir, directory);
+}
+
+GPtrArray *
+gbe_config_faults(const GbeConfig *config)
+{
+	static const char in_data[] = "lies in [etcd] data-dir, which is what is backed up";
+	static const char around_data[] = "[etcd] data-dir lies in it";
+	const char *data = config->etcd.data_dir;
+	const char *backups = config->backup.directory, *store = config->store.directory;
 	const struct {
 		bool wrong;
 		const char *group, *key, *what;
 	} rules[] = {
-	    {g_str_equal(config->etcd.data_dir, "/"), "etcd", "data-dir",
-	     "cannot be the root directory"},
+	    {g_str_equal(data, "/"), "etcd", "data-dir", "cannot be the root directory"},
 	    {config->etcd.cert != NULL && config->etcd.key == NULL, "etcd", "cert",
 	     "needs [etcd] key as well"},
 	    {config->etcd.key != NULL && config->etcd.cert == NULL, "etcd", "key",
@@ -114,16 +124,29 @@ gbe_config_check(const GbeConfig *config, GError **error)
 	     "password-file", "needs [etcd] user as well"},
 	    {config->health.request_timeout > config->health.timeout, "health", "request-timeout",
 	     "is longer than [health] timeout"},
-	    {config->store.url != NULL && config->store.directory != NULL, "store", "url",
+	    {config->store.url != NULL && store != NULL, "store", "url",
 	     "and [store] directory are both set: a store is one or the other"},
+	    {is_in_data(config, backups), "backup", "directory", in_data},
+	    {is_around_data(config, backups), "backup", "directory", around_data},
+	    {is_in_data(config, store), "store", "directory", in_data},
+	    {is_around_data(config, store), "store", "directory", around_data},
 	};
+	GPtrArray *faults = g_ptr_array_new_with_free_func(g_free);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(rules); i++)
 		if (rules[i].wrong)
-			return gbe_config_refuse(config, rules[i].group, rules[i].key,
-						 rules[i].what, error);
-	return check_store(config, "backup", config->backup.directory, error) &&
-	       check_store(config, "store", config->store.directory, error);
+			g_ptr_array_add(
+			    faults, fault_of(config, rules[i].group, rules[i].key, rules[i].what));
+	return faults;
+}
+
+bool
+gbe_config_check(const GbeConfig *config, GError **error)
+{
+	g_autoptr(GPtrArray) faults = gbe_config_faults(config);
+
+	return faults->len == 0 ||
+	       gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "%s", (char *)faults->pdata[0]);
 }
 
 #define FILE_MAX (1024 * 1024)
@@ -144,6 +167,7 @@ typedef struct {
 	GHashTable *seen; /* "group.key" -> nothing */
 	GArray *settings; /* of Setting */
 	GPtrArray *warnings;
+	GPtrArray *faults;  /* borrowed; NULL: the first fault ends it */
 	GbeConfig *scratch; /* takes each value first: a refused value never reaches the real one */
 	char *bad_key;
 } Merge;
@@ -199,7 +223,7 @@ take_key(Merge *merge, char *text, GError **error)
 	char *name;
 
 	if (equals == NULL)
-		return fail_line(merge, "neither a [group] nor key=value nor a comment", error);
+		return fail_line(merge, "this is not a [group], a key=value or a comment", error);
 	if (merge->group == NULL)
 		return fail_line(merge, "a key before the first [group]", error);
 	*equals = '\0';
@@ -237,6 +261,43 @@ take_key(Merge *merge, char *text, GError **error)
 }
 
 static bool
+take_group(Merge *merge, char *text, GError **error)
+{
+	g_autofree char *what = NULL;
+	gsize len = strlen(text);
+	char *name;
+
+	/* Where the line is wrong, keys that follow have no known group. */
+	g_free(merge->group);
+	merge->group = g_strdup("");
+	merge->group_known = false;
+	if (text[len - 1] != ']')
+		return fail_line(merge, "a group has no \"]\" at its end", error);
+	text[len - 1] = '\0';
+	name = g_strstrip(text + 1);
+	if (!is_name(name))
+		return fail_line(merge, "the name of a group has only letters, digits, - _ .",
+				 error);
+	g_free(merge->group);
+	merge->group = g_strdup(name);
+	merge->group_known = gbe_config_key_find(name, NULL) != NULL;
+	what = g_strdup_printf("[%s]: there is no such group", name);
+	return merge->group_known || take_unknown(merge, what, error);
+}
+
+static bool
+take_line(Merge *merge, char *text, GError **error)
+{
+	g_strstrip(text);
+	for (const char *c = text; *c != '\0'; c++)
+		if (g_ascii_iscntrl(*c) && *c != '\t')
+			return fail_line(merge, "a control character", error);
+	if (text[0] == '[')
+		return take_group(merge, text, error);
+	return text[0] == '\0' || text[0] == '#' || text[0] == ';' || take_key(merge, text, error);
+}
+
+static bool
 take_file(Merge *merge, const char *bytes, gsize size, GError **error)
 {
 	const char *p = bytes, *end = bytes + size, *bad;
@@ -254,37 +315,38 @@ take_file(Merge *merge, const char *bytes, gsize size, GError **error)
 		const char *newline = memchr(p, '\n', (gsize)(end - p));
 		const char *stop = newline != NULL ? newline : end;
 		g_autofree char *text = g_strndup(p, (gsize)(stop - p));
+		g_autoptr(GError) local = NULL;
 
 		p = stop + (newline != NULL);
 		merge->line++;
-		g_strstrip(text);
-		for (const char *c = text; *c != '\0'; c++)
-			if (g_ascii_iscntrl(*c) && *c != '\t')
-				return fail_line(merge, "a control character", error);
-		if (text[0] == '[') {
-			g_autofree char *what = NULL;
-			gsize len = strlen(text);
-			char *name;
-
-			if (text[len - 1] != ']')
-				return fail_line(merge, "a group has no \"]\" at its end", error);
-			text[len - 1] = '\0';
-			name = g_strstrip(text + 1);
-			if (!is_name(name))
-				return fail_line(
-				    merge, "the name of a group has only letters, digits, - _ .",
-				    error);
-			g_free(merge->group);
-			merge->group = g_strdup(name);
-			merge->group_known = gbe_config_key_find(name, NULL) != NULL;
-			what = g_strdup_printf("[%s]: there is no such group", name);
-			if (!merge->group_known && !take_unknown(merge, what, error))
-				return false;
-		} else if (text[0] != '\0' && text[0] != '#' && text[0] != ';') {
-			if (!take_key(merge, text, error))
-				return false;
-		}
+		if (take_line(merge, text, &local))
+			continue;
+		if (merge->faults == NULL)
+			return gbe_pass(error, &local);
+		g_ptr_array_add(merge->faults, g_strdup(local->message));
 	}
+	return true;
+}
+
+static bool
+merge_bytes(GbeConfig *config, Merge *merge, const char *bytes, gsize size, GError **error)
+{
+	merge->seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	merge->settings = g_array_new(false, false, sizeof(Setting));
+	merge->warnings = g_ptr_array_new_with_free_func(g_free);
+	merge->scratch = gbe_config_new();
+	if (!take_file(merge, bytes, size, error))
+		return false;
+	for (guint i = 0; i < merge->settings->len; i++) {
+		const Setting *setting = &g_array_index(merge->settings, Setting, i);
+
+		if (!gbe_config_key_set(setting->key, config, setting->text, NULL))
+			g_assert_not_reached();
+		g_hash_table_replace(config->origins,
+				     origin_name(setting->key->group, setting->key->key),
+				     g_strdup_printf("%s:%u", merge->file, setting->line));
+	}
+	g_ptr_array_extend_and_steal(config->warnings, g_steal_pointer(&merge->warnings));
 	return true;
 }
 
@@ -294,24 +356,21 @@ gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gsize s
 {
 	g_auto(Merge) merge = {.file = file, .strict = strict, .skip = skip};
 
-	merge.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	merge.settings = g_array_new(false, false, sizeof(Setting));
-	merge.warnings = g_ptr_array_new_with_free_func(g_free);
-	merge.scratch = gbe_config_new();
-	if (!take_file(&merge, bytes, size, error)) {
-		if (ret_bad_key != NULL)
-			*ret_bad_key = g_steal_pointer(&merge.bad_key);
-		return false;
-	}
-	for (guint i = 0; i < merge.settings->len; i++) {
-		const Setting *setting = &g_array_index(merge.settings, Setting, i);
+	if (merge_bytes(config, &merge, bytes, size, error))
+		return true;
+	if (ret_bad_key != NULL)
+		*ret_bad_key = g_steal_pointer(&merge.bad_key);
+	return false;
+}
 
-		if (!gbe_config_key_set(setting->key, config, setting->text, NULL))
-			g_assert_not_reached();
-		g_hash_table_replace(config->origins,
-				     origin_name(setting->key->group, setting->key->key),
-				     g_strdup_printf("%s:%u", file, setting->line));
-	}
-	g_ptr_array_extend_and_steal(config->warnings, g_steal_pointer(&merge.warnings));
-	return true;
+void
+gbe_config_merge_right(GbeConfig *config, const char *file, const char *bytes, gsize size,
+		       GPtrArray *faults)
+{
+	g_auto(Merge) merge = {.file = file, .strict = true, .faults = faults};
+	g_autoptr(GError) error = NULL;
+
+	/* The whole file is unusable. */
+	if (!merge_bytes(config, &merge, bytes, size, &error))
+		g_ptr_array_add(faults, g_strdup(error->message));
 }

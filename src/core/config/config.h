@@ -140,9 +140,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeConfig, gbe_config_free)
 bool gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gsize size,
 		      bool strict, GHashTable *skip, char **ret_bad_key,
 		      GError **error) GBE_CHECKED;
+/* The same, strictly, for a person who asks for all errors: adds each to @faults (of char *), and merges the other
+ * lines. */
+void gbe_config_merge_right(GbeConfig *config, const char *file, const char *bytes, gsize size,
+			    GPtrArray *faults);
 /* True where [etcd] service is empty, which switches off everything that runs by itself. */
 bool gbe_config_is_off(const GbeConfig *config);
-/* Checks the rules between keys (a cert without a key, a relative path). GBE_ERROR_INVALID_CONFIG. */
+/* Finds the keys that contradict each other (a cert without a key): "FILE:LINE: [group] key: ...", of char *. Free with
+ * g_ptr_array_unref(). */
+GPtrArray *gbe_config_faults(const GbeConfig *config);
+/* GBE_ERROR_INVALID_CONFIG with the first of them. */
 bool gbe_config_check(const GbeConfig *config, GError **error) GBE_CHECKED;
 /* Sets GBE_ERROR_INVALID_CONFIG "FILE:LINE: [group] key: @what". Always returns false. */
 bool gbe_config_refuse(const GbeConfig *config, const char *group, const char *key,
