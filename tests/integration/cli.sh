@@ -237,8 +237,7 @@ greenboot-etcd.conf.d/x.conf:2: [backup] keep-good
 greenboot-etcd.conf.d/x.conf:3: [backup] keep-gud
 greenboot-etcd.conf.d/x.conf:4: 
 greenboot-etcd.conf.d/x.conf:7: [etcd] cert
-greenboot-etcd.conf.d/x.conf:7: [etcd] cert
-the configuration has 8 errors; see greenboot-etcd.conf(5)"
+the configuration has 7 errors; see greenboot-etcd.conf(5)"
 	rm -r "$etc/greenboot-etcd.conf.d"
 
 	unit=$ROOT/usr/lib/systemd/system/etcd.service
