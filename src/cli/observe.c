@@ -177,6 +177,24 @@ gbe_cli_fit(GbeCli *cli, const GbeObserved *observed)
 		deployments = gbe_status_read_names(gbe_json_object(whole, "status"));
 	}
 	names = names_of(list);
+	if (deployments == NULL)
+		deployments =
+		    g_ptr_array_new_with_free_func((GDestroyNotify)gbe_deployment_name_free);
+	/* A backup knows the version of a deployment that is gone. */
+	for (guint i = 0; list != NULL && i < list->len; i++) {
+		const GbeManifest *backup = &((const GbeListEntry *)list->pdata[i])->backup;
+		bool known = backup->deployment.id == NULL || backup->deployment_version == NULL;
+
+		for (guint k = 0; k < deployments->len && !known; k++)
+			known = g_strcmp0(((GbeDeploymentName *)deployments->pdata[k])->id,
+					  backup->deployment.id) == 0;
+		if (known)
+			continue;
+		GbeDeploymentName *gone = g_new0(GbeDeploymentName, 1);
+		gone->id = g_strdup(backup->deployment.id);
+		gone->version = g_strdup(backup->deployment_version);
+		g_ptr_array_add(deployments, gone);
+	}
 	gbe_print_fit((const char *const *)names, deployments);
 }
 

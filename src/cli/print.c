@@ -354,6 +354,21 @@ gbe_text_time(gint64 seconds)
 	return time != NULL ? g_date_time_format(time, "%Y-%m-%d %H:%M") : g_strdup("-");
 }
 
+char *
+gbe_text_when(gint64 seconds)
+{
+	g_autoptr(GDateTime) time = seconds > 0 ? g_date_time_new_from_unix_local(seconds) : NULL;
+	g_autoptr(GDateTime) now = g_date_time_new_now_local();
+	bool this_year;
+
+	if (time == NULL)
+		return g_strdup("-");
+	this_year = g_date_time_get_year(time) == g_date_time_get_year(now);
+	if (this_year && g_date_time_get_day_of_year(time) == g_date_time_get_day_of_year(now))
+		return g_date_time_format(time, "today %H:%M");
+	return g_date_time_format(time, this_year ? "%-d %b %H:%M" : "%-d %b %Y %H:%M");
+}
+
 bool
 gbe_print_done(GError **error)
 {

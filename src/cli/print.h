@@ -51,6 +51,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeTable, gbe_table_free)
 
 /* Local time, to the minute. "-" for 0 and below. Newly allocated. */
 char *gbe_text_time(gint64 seconds);
+/* The same for people: "today 09:46", "21 Nov 18:02", or with the year where that is another one. */
+char *gbe_text_when(gint64 seconds);
 
 /* Prints the backups, or snapshots of a store, that retention removed or would remove. @removed: of GbeByHandRemoval. */
 void gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, bool dry_run);

@@ -157,6 +157,59 @@ START_TEST(round_trip)
 }
 END_TEST
 
+static void
+is_made(GbeManifest *m, const char *expected)
+{
+	g_autofree char *why = gbe_manifest_why(m, NULL);
+
+	ck_assert_pstr_eq(why, expected);
+}
+
+START_TEST(why_it_was_made)
+{
+	g_autoptr(GbeManifest) m = gbe_manifest_new();
+
+	m->deployment.id = g_strdup("iot-" C64 ".0");
+	m->name = g_strdup("mine");
+	is_made(m, NULL);
+	m->occasion = (char *)"shutdown";
+	is_made(m, "at shutdown");
+	m->occasion = (char *)"boot";
+	is_made(m, "at boot");
+	m->occasion = (char *)"hand";
+	is_made(m, "by hand");
+	m->occasion = (char *)"a newer word";
+	is_made(m, NULL);
+	m->before = g_strdup("iot-" C64 ".1");
+	m->occasion = (char *)"rollback";
+	is_made(m, "before rollback to 35d7aa0c9fe3");
+	m->before_version = g_strdup("43.1");
+	m->occasion = (char *)"update";
+	is_made(m, "before update 43.1");
+	m->occasion = NULL;
+	m->origin = GBE_ORIGIN_DISPLACED;
+	is_made(m, "set aside");
+	m->grade = GBE_GRADE_BAD;
+	m->trial.on = GBE_YES;
+	is_made(m, "failed update, set aside");
+	m->set_aside = true;
+	is_made(m, "set aside");
+	m->occasion = (char *)"restore";
+	g_clear_pointer(&m->before, g_free);
+	is_made(m, "before restore, set aside");
+	m->occasion = NULL;
+	m->set_aside = false;
+	g_clear_pointer(&m->deployment.id, g_free);
+	is_made(m, "written by another program");
+	m->origin = GBE_ORIGIN_PERIODIC;
+	is_made(m, "by the clock");
+	m->origin = GBE_ORIGIN_MANUAL;
+	is_made(m, "by hand: mine");
+	m->outside = true;
+	is_made(m, "imported");
+}
+END_TEST
+
 START_TEST(size_of_the_database)
 {
 	static const char *const others[] = {"member/wal/0.wal", "member/snap/db.snap.db",
@@ -384,6 +437,7 @@ main(void)
 
 	tcase_set_timeout(manifest, 120);
 	tcase_add_test(manifest, round_trip);
+	tcase_add_test(manifest, why_it_was_made);
 	tcase_add_test(manifest, size_of_the_database);
 	tcase_add_test(manifest, least_of_all);
 	tcase_add_test(manifest, damaged);

@@ -94,6 +94,7 @@ take_backup(gpointer change, GError **error)
 							  false, observed->facts->next_sequence);
 	manifest->description = g_strdup(options->description);
 	manifest->pinned = options->pin;
+	manifest->occasion = g_strdup("hand");
 	if (options->periodic)
 		gbe_decide_make_periodic(observed->facts, manifest);
 	if (live) {

@@ -26,6 +26,7 @@
 const GbeField gbe_list_fields[] = {
     GBE_FIELD_SET(GbeListEntry, backup.name, "name", TEXT),
     GBE_FIELD(GbeListEntry, backup.deployment.id, "deployment", TEXT),
+    GBE_FIELD(GbeListEntry, backup.deployment_version, "deployment_version", TEXT),
     GBE_FIELD(GbeListEntry, backup.run, "run", TEXT),
     GBE_FIELD(GbeListEntry, backup.sequence, "sequence", NUMBER),
     GBE_FIELD_SET(GbeListEntry, grade, "grade", TEXT),
@@ -48,6 +49,7 @@ const GbeField gbe_list_fields[] = {
     GBE_FIELD_OF(GbeListEntry, backup.origin, "origin", WORD, &gbe_origin_words, 0),
     GBE_FIELD_SET(GbeListEntry, state, "state", TEXT),
     GBE_FIELD(GbeListEntry, why, "why", TEXT),
+    GBE_FIELD(GbeListEntry, backup.before, "before", TEXT),
     {0},
 };
 static const GbeFieldItems entry_items = {gbe_list_fields, sizeof(GbeListEntry)};
@@ -70,6 +72,8 @@ GbeListEntry *
 gbe_list_entry(const GbeObserved *observed, const GbeManifest *manifest, gint64 exclusive)
 {
 	const GbeDeployments *deployments = observed->deployments;
+	const GbeListed *listed = gbe_deployments_find(deployments, &manifest->deployment);
+	g_autoptr(GPtrArray) names = gbe_deployments_names(deployments);
 	GbeListEntry *entry = gbe_fields_new(&entry_items);
 
 	/* The pointers are the manifest's until gbe_fields_own() copies them. */
@@ -82,7 +86,10 @@ gbe_list_entry(const GbeObserved *observed, const GbeManifest *manifest, gint64 
 		entry->present =
 		    (char *)gbe_deployments_presence(deployments, &manifest->deployment);
 	entry->state = (char *)"complete"; /* as in `store list` */
+	if (listed != NULL && listed->version != NULL)
+		entry->backup.deployment_version = listed->version;
 	gbe_fields_own(gbe_list_fields, entry);
+	entry->why = gbe_manifest_why(manifest, names);
 	return entry;
 }
 

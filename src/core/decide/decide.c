@@ -196,6 +196,7 @@ plan_backup(Decision *d)
 	action = gbe_plan_add(d->plan, GBE_ACTION_BACKUP, NULL, d->ruling.why);
 	action->manifest =
 	    gbe_decide_manifest(d->facts, &d->live, NULL, d->ruling.adopt, d->sequence++);
+	gbe_decide_note_occasion(d->facts, action->manifest, d->facts->booted.id, "boot");
 	action->name = g_strdup(action->manifest->name);
 	action->cow_only = cow_only;
 	if (wish == GBE_BACKUP_REQUIRED && d->situation.hold_without_backup)
@@ -220,6 +221,12 @@ plan_restore(Decision *d)
 	displace = gbe_plan_add(d->plan, GBE_ACTION_DISPLACE, manifest->name,
 				"the present data is kept under this name");
 	displace->manifest = manifest;
+	if (d->source != NULL && (d->by_hand || d->ruling.rule == GBE_RULE_2)) {
+		g_free(manifest->occasion);
+		manifest->occasion = g_strdup("restore");
+		g_clear_pointer(&manifest->before, g_free);
+		g_clear_pointer(&manifest->before_version, g_free);
+	}
 	gbe_backup_ref_set(&d->found, gbe_manifest_ref(manifest));
 }
 

@@ -115,7 +115,10 @@ gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, const char *name
 	manifest->origin = name != NULL ? GBE_ORIGIN_MANUAL : GBE_ORIGIN_AUTOMATIC;
 	manifest->sequence = sequence;
 	if (view->owner_known && !adopt) {
+		const GbeListed *owner = gbe_facts_listed(facts, view->owner->id);
+
 		gbe_deployment_copy(&manifest->deployment, view->owner);
+		manifest->deployment_version = g_strdup(owner != NULL ? owner->version : NULL);
 		manifest->run = g_strdup(view->run);
 		gbe_lineage_copy(&manifest->lineage, view->lineage);
 		/* The data's place on its line is that of the earliest backup that equals it; 0: here. */
@@ -160,12 +163,35 @@ gbe_decide_displaced(const GbeFacts *facts, const GbeView *view, bool adopt, con
 	manifest->origin = GBE_ORIGIN_DISPLACED;
 	manifest->method = GBE_METHOD_RENAME;
 	manifest->set_aside = by_hand || facts->stranger;
+	if (!by_hand && facts->sound == GBE_NO)
+		manifest->occasion = g_strdup("damage");
+	else if (!by_hand && bad == NULL && manifest->deployment.id != NULL)
+		gbe_decide_note_occasion(facts, manifest, facts->booted.id, NULL);
 	if (manifest->set_aside || bad == NULL)
 		return manifest;
 	manifest->grade = GBE_GRADE_BAD;
 	if (manifest->grade_reason == NULL) /* else it says what is damaged */
 		manifest->grade_reason = g_strdup(bad);
 	return manifest;
+}
+
+void
+gbe_decide_note_occasion(const GbeFacts *facts, GbeManifest *manifest, const char *next,
+			 const char *plain)
+{
+	const GbeListed *from = gbe_facts_listed(facts, manifest->deployment.id);
+	const GbeListed *to = gbe_facts_listed(facts, next);
+
+	g_free(manifest->occasion);
+	if (next == NULL || g_strcmp0(next, manifest->deployment.id) == 0) {
+		manifest->occasion = g_strdup(plain);
+		return;
+	}
+	/* The times of the commits are the only hint of which system is older. */
+	manifest->occasion = g_strdup(
+	    from != NULL && to != NULL && to->timestamp < from->timestamp ? "rollback" : "update");
+	manifest->before = g_strdup(next);
+	manifest->before_version = g_strdup(to != NULL ? to->version : NULL);
 }
 
 /* A run has many periodic backups, and most are removed again. The name has the sequence, so no two share a name. */

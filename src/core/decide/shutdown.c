@@ -65,9 +65,11 @@ decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
 	/* The deployment that boots next displaces this data, by rename. */
 	else if (gbe_view_failed(facts, &view) && gbe_chain_backup(facts, &view, 0) != NULL)
 		shutdown->why = "the data of a failed trial is kept when it is displaced";
-	if (shutdown->why == NULL)
+	if (shutdown->why == NULL) {
 		shutdown->backup =
 		    gbe_decide_manifest(facts, &view, NULL, false, facts->next_sequence);
+		gbe_decide_note_occasion(facts, shutdown->backup, facts->next, "shutdown");
+	}
 	shutdown->hand_back = hand_back(facts, &view);
 	/* The displaced data takes the place in the store: a failed trial with a base gets no closing backup. */
 	if (shutdown->hand_back != NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/record/manifest.h"
 
+#include "core/deployment-name.h"
 #include "core/json/parse.h"
 #include "core/record/take-over.h"
 
@@ -182,6 +183,11 @@ static const GbeField fields[] = {
     GBE_FIELD_OF(GbeManifest, discard, "discard", FLAG, NULL, GBE_FIELD_LATER),
     GBE_FIELD_OF(GbeManifest, outside, "outside", FLAG, NULL, GBE_FIELD_LATER),
     GBE_FIELD_OF(GbeManifest, proved, "proved", FLAG, NULL, GBE_FIELD_LATER),
+    GBE_FIELD_OF(GbeManifest, deployment_version, "deployment_version", TEXT, NULL,
+		 GBE_FIELD_LATER),
+    GBE_FIELD_OF(GbeManifest, occasion, "occasion", TEXT, NULL, GBE_FIELD_LATER),
+    GBE_FIELD_OF(GbeManifest, before, "before", TEXT, NULL, GBE_FIELD_LATER),
+    GBE_FIELD_OF(GbeManifest, before_version, "before_version", TEXT, NULL, GBE_FIELD_LATER),
     GBE_FIELD_OF(GbeManifest, hmac, "hmac", TEXT, NULL, GBE_FIELD_LATER),
     {0},
 };
@@ -321,6 +327,42 @@ gbe_manifest_ref(const GbeManifest *manifest)
 			      .sequence = manifest->sequence,
 			      .line = manifest->lineage.line,
 			      .place = gbe_manifest_place(manifest)};
+}
+
+char *
+gbe_manifest_why(const GbeManifest *m, const GPtrArray *names)
+{
+	static const struct {
+		const char *occasion, *why;
+	} texts[] = {
+	    {"update", "before update "}, /* and the name of ->before */
+	    {"rollback", "before rollback to "},
+	    {"shutdown", "at shutdown"},
+	    {"boot", "at boot"},
+	    {"hand", "by hand"},
+	    {"restore", "before restore, set aside"},
+	    {"damage", "damaged, set aside"},
+	};
+	g_autofree char *before = gbe_deployment_name(names, m->before, m->before_version);
+
+	if (m->outside)
+		return g_strdup("imported");
+	if (m->origin == GBE_ORIGIN_PERIODIC)
+		return g_strdup("by the clock");
+	if (m->origin == GBE_ORIGIN_MANUAL)
+		return g_strdup_printf("by hand: %s", m->name);
+	for (guint i = 0; i < G_N_ELEMENTS(texts); i++)
+		if (g_strcmp0(m->occasion, texts[i].occasion) == 0)
+			return g_strconcat(texts[i].why, m->before != NULL ? before : "", NULL);
+	if (m->set_aside)
+		return g_strdup("set aside");
+	if (m->deployment.id == NULL)
+		return g_strdup("written by another program");
+	if (m->origin != GBE_ORIGIN_DISPLACED)
+		return NULL;
+	return g_strdup(m->grade == GBE_GRADE_BAD && m->trial.on == GBE_YES
+			    ? "failed update, set aside"
+			    : "set aside");
 }
 
 void

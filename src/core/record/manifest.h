@@ -88,10 +88,15 @@ typedef struct {
 	gint64 hash_kv;		 /* etcd's hash of keys and values at ->revision */
 	bool outside;		 /* imported: the source is not known */
 	bool proved;		 /* imported with a right keyed digest */
-	char *hmac;		 /* hex, over all other members (core/record/keyed.h), or NULL */
-	GbeSeal seal;		 /* of a manifest that was read; not written */
-	char *data_version;	 /* contents of [etcd] version-file, first line */
-	JsonObject *unknown;	 /* members and words of a newer program, written again; or NULL */
+	/* For people only: no decision reads them. NULL: not recorded. */
+	char *deployment_version; /* of ->deployment, as people know it */
+	char *occasion;		  /* when it was made: one of the words of gbe_manifest_why() */
+	char *before,
+	    *before_version; /* the id and the version of the deployment that took the data then */
+	char *hmac;	     /* hex, over all other members (core/record/keyed.h), or NULL */
+	GbeSeal seal;	     /* of a manifest that was read; not written */
+	char *data_version;  /* contents of [etcd] version-file, first line */
+	JsonObject *unknown; /* members and words of a newer program, written again; or NULL */
 } GbeManifest;
 
 GbeManifest *gbe_manifest_new(void);
@@ -105,6 +110,9 @@ guint64 gbe_manifest_place(const GbeManifest *manifest);
 gint64 gbe_manifest_db_size(const GbeManifest *manifest);
 /* A reference to @manifest. Texts are borrowed. */
 GbeBackupRef gbe_manifest_ref(const GbeManifest *manifest);
+/* Why the backup was made, in words: "before update 43.20261203.0", "at shutdown". @names: of GbeDeploymentName, or NULL.
+ * Newly allocated. NULL: not recorded, by an older program. */
+char *gbe_manifest_why(const GbeManifest *manifest, const GPtrArray *names);
 void gbe_manifest_add_file(GbeManifest *manifest, const char *path, guint64 size,
 			   const char *sha256);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeManifest, gbe_manifest_free)
