@@ -173,7 +173,7 @@ right() {
 	sed -n 's/^\([^ ]\+\)  .*/\1/p' <<<"$OUT" | grep -v NAME >"$GBE_MEM/names"
 	assert_eq "a handle for each" "$(paste -sd' ' "$GBE_MEM/names")" \
 		"$(gbe list --names | sed 's/.*//;=;d' | sed 's/^/@/' | paste -sd' ')"
-	assert_match "a row" "$OUT" "*@1  *:?? *A *by hand: worked-one *unproven *MiB*@2 *A *by hand *"
+	assert_match "a row" "$OUT" "*@1  *:?? *A *by hand: worked-one *good *MiB*@2 *A *by hand *"
 	assert_eq "no id" "$(grep -c "${DEPLOYMENT[A]:0:30}" <<<"$OUT")" 0
 	while read -r name; do
 		gbe show "$name" >&2 || fail "$name is no name"
