@@ -98,8 +98,8 @@ typedef struct {
 	char *grade, *verdict;
 	gint64 db_size, exclusive; /* bytes; -1: not known */
 	char *present;		   /* what its deployment is now; NULL: not known */
-	char *state; /* "complete"; "unreadable": nothing but the name is known */
-	char *why;   /* why the backup was made, or why it is unreadable; NULL: not recorded */
+	char *state;		   /* "complete"; "unreadable": nothing but the name is known */
+	char *why; /* why the backup was made, or why it is unreadable; NULL: not recorded */
 } GbeListEntry;
 
 void gbe_list_entry_free(GbeListEntry *entry);
