@@ -26,7 +26,7 @@ gbe_question_open(const GbeCli *cli, GbeCliQuestion *question, GError **error)
 	       gbe_question_unanswered(question, error);
 }
 
-/* Joins the texts with commas. NULL where there are none. */
+/* Joins the texts with commas. NULL: no texts. */
 char *
 gbe_texts_to_line(const GPtrArray *texts)
 {

@@ -20,5 +20,5 @@ bool gbe_question_open(const GbeCli *cli, GbeCliQuestion *question, GError **err
 /* Sets the error of a call that failed. Always returns false. */
 bool gbe_question_unanswered(const GbeCliQuestion *question, GError **error);
 
-/* Joined with commas; newly allocated; NULL where there are none. */
+/* Joined with commas; newly allocated; NULL: no texts. */
 char *gbe_texts_to_line(const GPtrArray *texts);

@@ -73,7 +73,7 @@ typedef struct GbeVerb {
 	bool optional;	/* a program of this name runs instead, if it is installed */
 } GbeVerb;
 
-/* A verb of an optional program, which lies beside this library as greenboot-etcd-VERB. The package of that name has
+/* A verb of an optional program, which lies next to this library as greenboot-etcd-VERB. The package of that name has
  * it. */
 typedef struct {
 	const char *verb, *package;

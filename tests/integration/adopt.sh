@@ -172,7 +172,7 @@ adopt_bad() {
 	refused 4 "$TREE" "etcd has $TREE open"
 	cp -a "$ROOT$copy" "$ROOT$COPIES/no-etcd"
 	mv "$ROOT$COPIES/no-etcd/etcd" "$ROOT$COPIES/no-etcd/other"
-	refused 5 "$COPIES/no-etcd" "no data of etcd in $COPIES/no-etcd/etcd"
+	refused 5 "$COPIES/no-etcd" "$COPIES/no-etcd/etcd has no data of etcd"
 	cp -a "$ROOT$copy" "$ROOT$COPIES/pipe"
 	mkfifo "$ROOT$COPIES/pipe/etcd/pipe"
 	# A nonce that was being written when the power went is no part of a copy.
@@ -187,7 +187,7 @@ adopt_bad() {
 	refused 7 "$COPIES/unknown" "not known"
 	cp -a "$ROOT$copy" "$ROOT$COPIES/poor"
 	rm "$ROOT$COPIES/poor/certs"
-	refused 5 "$COPIES/poor" "holds more than this does (certs)"
+	refused 5 "$COPIES/poor" "holds more than etcd's data (certs)"
 	ln -s copy "$ROOT$COPIES/link"
 	refused 5 "$COPIES/link" "*"
 	assert_exit 0 gbe import "$COPIES/poor" poor --etcd-only

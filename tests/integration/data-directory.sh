@@ -187,7 +187,7 @@ place_wal_verbs() {
 	ok verify from-a-file from-a-directory --full
 	rm -r "$ROOT/var/copied/wal"
 	assert_exit 5 gbe import /var/copied torn
-	assert_match "why not" "$ERR" "*no log of etcd in /var/copied/wal*wal-dir*"
+	assert_match "why not" "$ERR" "*/var/copied/wal has no log of etcd*wal-dir*"
 	ok defrag live small
 	ok verify small --full
 	ok mark good live

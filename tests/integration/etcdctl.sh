@@ -68,7 +68,7 @@ refused() {
 	assert_match "stderr" "$ERR" "*not started below --root*--print-env*"
 	assert_exit 0 gbe etcdctl --print-env
 	PATH=/nowhere assert_exit 1 our etcdctl get x
-	assert_match "stderr" "$ERR" "greenboot-etcd: there is no etcdctl beside $GBE_MEM/bin/etcd*"
+	assert_match "stderr" "$ERR" "greenboot-etcd: etcdctl is missing next to $GBE_MEM/bin/etcd*"
 	# The one beside the configured etcd goes first.
 	mkdir -p "$GBE_MEM/bin"
 	printf '#!/bin/sh\necho "mine: $*"\nexit 77\n' >"$GBE_MEM/bin/etcdctl"

@@ -399,7 +399,7 @@ refused() {
 		ends 5 "*app.service is inactive*start it first*" greenboot-etcd run --parent=app -- "${etcd[@]}"
 		ends 5 "*not started below --root*" "${ours[@]}" --root=/etc -- "${etcd[@]}"
 		ends 5 "*protected is /var/lib/etcd:*" "${ours[@]}" -- etcd --data-dir=/srv/etcd
-		ends 5 "*app.service is a unit of somebody else's*" "${ours[@]}" --name=app -- "${etcd[@]}"
+		ends 5 "*unit app.service already exists*" "${ours[@]}" --name=app -- "${etcd[@]}"
 		# Somebody else listens there.
 		systemd-run --quiet --unit=holder -p Type=exec python3 -c \
 			'import socket, time; s = socket.create_server(("127.0.0.1", 2380)); time.sleep(600)'

@@ -377,7 +377,7 @@ more_than_etcd() {
 	scheduled ext4 green
 	mkdir "$DATA/kubeconfig"
 	WANT=1 due
-	assert_match "why" "$(state reason)" "*holds more than this does*"
+	assert_match "why" "$(state reason)" "*holds more than etcd*"
 	assert_eq backups "$(count)" 0
 }
 

@@ -46,9 +46,9 @@ int gbe_red_run(GbeApp *app);
 int gbe_used_run(GbeApp *app);
 
 /*
- * preflight: would the next upgrade go well? Checks in advance everything that the first start after it needs: the
- * configuration, the data, the store, room and method for the pre-upgrade backup, etcd, greenboot. This is the
- * program; status shares most of its checks (app/report/notices.c). Changes only what the MOTD shows.
+ * preflight: would the next upgrade go well? Checks in advance everything that the first start after it needs:
+ * configuration, data, store, room and method for the pre-upgrade backup, etcd, greenboot. status shares most of these
+ * checks (app/report/notices.c). Changes only what the MOTD shows.
  */
 
 /* Array of GbeNotice. Never fails: a check that could not look is a notice. Loads the configuration.
@@ -60,13 +60,12 @@ int gbe_preflight_status(const GPtrArray *notices);
 int gbe_preflight_run(GbeApp *app);
 
 /*
- * The generator passes the configuration to systemd, at boot and at each reload of its units, before any unit runs:
- * it writes drop-ins (core/units/dropin.h), only in its output directory, which is in memory.
+ * The generator passes the configuration to systemd, at boot and at each reload of its units, before any unit runs. It
+ * writes drop-ins (core/units/dropin.h), only in its output directory, which is in memory.
  *
- * Writes nothing when the configured service is empty or does not exist, or when prerun is masked or does not
- * exist: etcd then starts on the present data. @output: the directory that systemd passes, not below the root.
- * *ret_complaint: NULL, or what is wrong with the configuration and what is used instead. On error, what was
- * written so far stays.
+ * Writes nothing when the configured service is empty or does not exist, or when prerun is masked or does not exist.
+ * etcd then starts on the present data. @output: the directory that systemd passes, not below the root. *ret_complaint:
+ * NULL, or what is wrong with the configuration and what is used instead. On error, what was written so far stays.
  *
  * A link in /etc, instead, would be merged into a deployment without this package, and would keep etcd from
  * starting there.

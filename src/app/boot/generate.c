@@ -18,7 +18,7 @@ typedef struct {
 	const char *dir; /* systemd's, for drop-ins */
 } Output;
 
-/* The files are in memory and made anew at each boot, so nothing is flushed. */
+/* The files are in memory and made again at each boot, so nothing is flushed. */
 static bool
 write_dropin(gpointer data, const char *unit, const char *text, GError **error)
 {

@@ -40,7 +40,7 @@ typedef enum {
 	OUTCOME_HELD, /* etcd must not start; *ret_held says why, and how to lift the hold */
 } Outcome;
 
-/* ---- the plan is carried out, action by action: each action says what happens when it fails ---- */
+/* ---- the plan is done action by action: each action says what happens when it fails ---- */
 
 typedef struct {
 	GbeApp *app;
@@ -197,7 +197,7 @@ try_restore(Execution *e, const GbeAction *action, GbeTiming *timing, bool *ret_
 	}
 }
 
-/* etcd does not get the data where it must have a record; else it writes to the data from here on, and the nonce of the
+/* If etcd must have a record, it does not get the data. Else etcd writes to the data from here on, and the nonce of the
  * data's last owner must no longer name the data. */
 static void
 cannot_record(Execution *e, const GbeAction *action, const GError *error)
@@ -252,7 +252,7 @@ do_restore(Execution *e, const GbeAction *action)
 	/* After the exchange, the next start does the rest. */
 	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_PARTIAL) || e->outcome == OUTCOME_HELD)
 		return false;
-	/* The deployment continues with the present data, for good: no later start restores what was due now. */
+	/* The deployment keeps the present data: no later start restores the backup that was due now. */
 	if (e->plan->instead == NULL)
 		hold_etcd(e, action, error->message);
 	else if (record_take_over(e, e->plan->instead, &why))
@@ -310,7 +310,7 @@ do_action(Execution *e, const GbeAction *action)
 	}
 }
 
-/* A request that cannot be carried out is reported and dropped. */
+/* An impossible request is reported and dropped. */
 static void
 fail_request(GbeApp *app, GbeObserved *observed, const GbePlan *plan)
 {
@@ -346,7 +346,7 @@ execute_plan(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret
 	e.take_over = plan->take_over != NULL ? gbe_take_over_copy(plan->take_over) : NULL;
 	gbe_ledger_reserve(app, plan->last_sequence);
 	gbe_event_decided(&decided);
-	/* A request that cannot be carried out is dropped first: it must not return. */
+	/* An impossible request is dropped first: it must not return. */
 	fail_request(app, observed, plan);
 	for (guint i = 0; i < plan->actions->len && !plan->again; i++)
 		if (!do_action(&e, plan->actions->pdata[i]))
@@ -472,8 +472,8 @@ observe_system(Prerun *p)
 	if (p->observed != NULL && p->observed->facts->ostree != GBE_NO &&
 	    p->observed->facts->booted.id == NULL)
 		g_clear_pointer(&p->observed, gbe_observed_free);
-	/* ostree's list was read before, for the configuration. The wait for the lock and the recovery may have taken
-	 * a minute since, and /boot may have come: the decision has a list of its own. */
+	/* ostree's list was read before, for the configuration. The wait for the lock and the recovery may have taken a
+	 * minute since, and /boot may have come. So the decision has a list of its own. */
 	if ((p->observed == NULL ? !gbe_observe(p->app, &options, &p->observed, &error)
 				 : !gbe_observe_again(p->app, &options, p->observed, &error)) ||
 	    GBE_FAULT("prerun-observed", &error))
@@ -535,7 +535,7 @@ follow_settings(Prerun *p)
 		    "next start tries again",
 		    error->message);
 	if (moved)
-		gbe_note("the settings and certificates of this data are back, too");
+		gbe_note("the settings and certificates of this data are also back");
 }
 
 /* Removes old backups and records, and writes what people see: none of this may fail a boot. */
@@ -718,7 +718,7 @@ work_as_prerun(GbeApp *app, gpointer data)
 		return status;
 	/* The facts are unknown, so nothing is done. etcd starts, unless it must not start without a backup: the
 	 * supervisor's question decides that, with far fewer facts. */
-	happened = g_strdup_printf("cannot tell what there is to be done (%s)", reason);
+	happened = g_strdup_printf("cannot determine what must be done (%s)", reason);
 	status = gbe_supervise_ask(app, happened);
 	(void)gbe_supervise_show(app, happened);
 	return status;

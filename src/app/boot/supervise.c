@@ -116,7 +116,8 @@ be_worker(const Job *job, int fd, pid_t parent, const sigset_t *mask)
 	int status = EXIT_NO_APP;
 
 	reset_signals(mask);
-	/* Its own process group, so that its children are killed with it; and it dies with the parent. */
+	/* Its own process group, so that its children are also killed. The kernel kills the worker when the parent
+	 * dies. */
 	(void)setpgid(0, 0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -207,7 +208,7 @@ has_ended(Worker *worker)
 	return got == worker->pid;
 }
 
-/* Returns when the worker has ended, or was left behind: a process that sleeps in the kernel for a disk cannot be
+/* Returns when the worker has ended, or was given up: a process that sleeps in the kernel for a disk cannot be
  * killed. */
 static void
 watch_worker(const Job *job, Worker *worker, const sigset_t *mask)
@@ -469,7 +470,7 @@ gbe_hook_main(const GbeHook *hook, int argc, char **argv)
  * ---- the question after a prerun that did not end ----
  *
  * May etcd have the data nevertheless? A process of its own answers within ten seconds and avoids what may have killed
- * the worker: it takes no lock, opens no store, and uses libostree only after a soft reboot, when the kernel command
+ * the worker. It takes no lock and opens no store. It uses libostree only after a soft reboot, when the kernel command
  * line still names the deployment before it.
  */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parent forks a worker, watches its progress over a pipe, and opens no file that could hang the parent. A
- * crash, a hung disk or a deadline of the worker cannot hang a boot. A worker that SIGKILL does not end (it waits
- * for a disk) is left behind after 5 s.
+ * The parent forks a worker, watches its progress over a pipe, and opens no file that could hang the parent. A crash, a
+ * hung disk or a deadline of the worker cannot hang a boot. A worker that SIGKILL does not end (it waits for a disk) is
+ * given up after 5 s.
  */
 #pragma once
 
@@ -10,9 +10,9 @@
 
 typedef int (*GbeWork)(GbeApp *app, gpointer data);
 
-/* For prerun. Returns its exit status: 0 or 5. A worker that crashes, makes no progress for @idle_seconds or
- * exits with anything but 0 and 5 is mapped: to 0 when the booted deployment is the recorded owner's and no
- * intent is open, else to 5. A second, short-lived child finds that out (gbe_supervise_ask()). */
+/* For prerun. Returns its exit status: 0 or 5. A worker that crashes, makes no progress for @idle_seconds or exits with
+ * another status is mapped. 0: the booted deployment is the recorded owner's and no intent is open. Else 5. A second,
+ * short-lived child finds that out (gbe_supervise_ask()). */
 int gbe_supervise_prerun(const char *root, GbeWork work, gpointer data, guint idle_seconds);
 /* For the other hooks: returns the worker's exit status, or @on_failure if the worker does not finish. @seconds
  * limits the whole run, unless the worker asks for another limit with gbe_supervise_extend(). */
@@ -25,11 +25,11 @@ int gbe_supervise_finalize(const char *root, GbeWork work, gpointer data, guint 
 /* In the worker of gbe_supervise_bounded(): sets the limit to @seconds from now. Does nothing elsewhere. */
 void gbe_supervise_extend(GbeApp *app, guint seconds);
 
-/* Returns 0 or 5 for a failed worker, and writes to the journal what @happened and what follows. An answer that
- * cannot be told is 5. @data: what happened, const char *. */
+/* Returns 0 or 5 for a failed worker, and writes to the journal what @happened and what follows. An unknown answer is
+ * 5. @data: what happened, const char *. */
 int gbe_supervise_ask(GbeApp *app, gpointer data);
-/* Runs after gbe_supervise_ask(), with @data when that answered: writes the last operation, status.json and the
- * MOTD, which need everything that the question avoids, for example a writable disk. Always 0. */
+/* Runs after gbe_supervise_ask(), with @data when that answered: writes the last operation, status.json and the MOTD.
+ * These need everything that the question avoids, for example a writable disk. Always 0. */
 int gbe_supervise_show(GbeApp *app, gpointer data);
 
 /* A program in hooks/: its main reads --root=DIR, --config=FILE, -v and --help, and runs the work in a worker. */

@@ -5,7 +5,7 @@
  * that the crash suite finds every step of every operation in the table (GREENBOOT_ETCD_FAULT=steps prints them).
  *
  * A kill or a power cut ends an operation between any two instructions. An operation that must be finished afterwards
- * keeps an intent: a step that has `noted` sets that flag when it is done, and `note` writes the flags. The next call
+ * keeps an intent. A step that has `noted` sets that flag when it is done, and `note` writes the flags. The next call
  * reads them in its first step, and the runner leaves out the steps that are noted.
  */
 #pragma once

@@ -103,19 +103,19 @@ typedef enum {
 bool gbe_app_lock(GbeApp *app, const char *operation, GbeLockWait wait, GError **error) GBE_CHECKED;
 void gbe_app_unlock(GbeApp *app);
 /*
- * A lock for streaming etcd's database, cloning its files while it runs, or defragmenting it. Two of these at the
- * same time stop every write for as long as the slower one takes (reference etcd.md, section 8). This is not the
- * program's lock: greenboot's verdict and a shutdown wait for that one, and must not wait for this one.
+ * A lock for streaming etcd's database, cloning its files while it runs, or defragmenting it. Two of these at the same
+ * time stop every write for as long as the slower one takes (reference etcd.md, section 8). The program's lock is
+ * another one: greenboot's verdict and a shutdown wait for the program's lock, and must not wait for this one.
  *
- * GBE_ERROR_BUSY names the holder. *ret_lock is NULL when the caller is not root and cannot take the lock: the
- * caller then relies on what etcd itself says of a defragmentation.
+ * GBE_ERROR_BUSY names the holder. *ret_lock is NULL when the caller is not root and cannot take the lock. The caller
+ * then relies on etcd's own word about a defragmentation.
  */
 bool gbe_maintenance_lock(GbeApp *app, const char *operation, GbeLock **ret_lock,
 			  GError **error) GBE_CHECKED;
 #define GBE_KEY_FILE_MAX 8192
 
-/* Opens a file of keys. GBE_ERROR_UNSAFE_SOURCE unless the file is root's, is no symlink, lies on a path that
- * only root can change, and cannot be written by others, nor read by others when it is @secret. */
+/* Opens a file of keys. GBE_ERROR_UNSAFE_SOURCE: the file is a symlink, does not belong to root, or lies on a path that
+ * another user can change. The same if others can write it, or read it when it is @secret. */
 bool gbe_key_file_open(const GbeApp *app, const char *path, bool secret, int *ret_fd,
 		       GError **error) GBE_CHECKED;
 /* Reads a secret, from that file or, with @path NULL, from the systemd credential. Wipe @bytes after use. */

@@ -25,7 +25,7 @@ gbe_app_real_path(const GbeApp *app, const char *path)
 	return resolved != NULL ? resolved : g_build_filename(app->root_path, path, "/", NULL);
 }
 
-/* The first line of [etcd] password-file, or of the credential in its place. NULL: *ret_why says why not. */
+/* The first line of [etcd] password-file, or of the credential that replaces it. NULL: *ret_why says why not. */
 static char *
 read_password(const GbeApp *app, char **ret_why)
 {

@@ -203,8 +203,8 @@ gbe_etcd_tool_open(GbeApp *app, const char *for_what, const char **ret_tool, int
 		if (!gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND))
 			return false;
 	}
-	return gbe_throw(error, GBE_ERROR_REFUSED,
-			 "neither etcdutl nor etcdctl is in %s, and etcd's own tool is what %s: "
-			 "install it",
-			 dir, for_what);
+	return gbe_throw(
+	    error, GBE_ERROR_REFUSED,
+	    "%s has no etcdutl and no etcdctl, and etcd's own tool is what %s; install it", dir,
+	    for_what);
 }

@@ -25,9 +25,9 @@ void gbe_verdict_finish_restore(GbeApp *app);
 /* Loads the configuration as the programs of the boot read it. False: this program is off ([etcd] service is
  * empty). *ret_booted (to be cleared): the booted deployment; its id is NULL when it is unknown. */
 bool gbe_verdict_configure(GbeApp *app, GbeDeployment *ret_booted);
-/* The facts that a verdict needs: the booted deployment, the run, and what the ledger says of the data. Cheap:
- * looks into neither the store nor etcd's files. @booted NULL: this finds it, and asks ostree only when this
- * run's prerun has not recorded it. */
+/* The facts that a verdict needs: the booted deployment, the run, and what the ledger says of the data. Cheap: does not
+ * look into the store or etcd's files. @booted NULL: this finds it, and asks ostree only when this run's prerun has not
+ * recorded it. */
 bool gbe_verdict_look(GbeApp *app, const GbeDeployment *booted, GbeFacts **ret_facts,
 		      GError **error) GBE_CHECKED;
 /* A copy of the run's record, to be changed and passed to gbe_state_judge_run(). */

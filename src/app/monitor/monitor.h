@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Two programs that show the state of the device. `monitor` writes etcd's health into status.json, the MOTD and the
- * metrics, and records nothing. `diagnose` collects in one archive what a helper needs to see: the output of verbs, the
- * records, manifests, units, this program's lines of the journal, file systems and the names of etcd's files. The
- * command works even when little else does: an unavailable part has the reason in its place.
+ * metrics, and records nothing. `diagnose` collects in one archive what a helper needs to see. This is the output of
+ * verbs, the records, manifests, units, this program's lines of the journal, file systems and the names of etcd's
+ * files. The command works even when little else does: an unavailable part is replaced by the reason.
  */
 #pragma once
 
@@ -32,9 +32,9 @@ typedef struct {
 	GPtrArray *parts; /* of GbeDiagnosisPart */
 } GbeDiagnosis;
 
-/* The archive leaves the device. Therefore it has no key and no value of etcd, no content of any file but this
- * program's own records, no environment, no configuration file (comments), and no description that a person
- * wrote. Every text is redacted (core/redact.h). */
+/* The archive leaves the device. So it has no key and no value of etcd, no environment, no configuration file
+ * (comments), and no description that a person wrote. Of files it has the content of this program's own records only.
+ * Every text is redacted (core/redact.h). */
 GbeDiagnosis *gbe_diagnosis_new(void);
 void gbe_diagnosis_free(GbeDiagnosis *diagnosis);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDiagnosis, gbe_diagnosis_free)

@@ -158,7 +158,7 @@ write_key(Rehearsing *r, GError **error)
 
 /* Waits until etcd is ready, and asks: leader, member, cluster, revision, HashKV. A later round has to give what an
  * earlier one did. @write: also puts, gets and deletes a key of its own. GBE_ERROR_VERIFY_FAILED: etcd ended, hangs, or
- * gives a wrong answer. A refusal for lack of a user is no fault of the update's etcd: ->refused. */
+ * gives a wrong answer. A refusal for lack of a user does not count against the update's etcd: ->refused. */
 static bool
 ask_etcd(Rehearsing *r, bool write, GError **error)
 {
@@ -252,7 +252,7 @@ etcd_of_today(const Rehearsing *r)
 				  .seconds = r->options->timeout};
 }
 
-/* Is the program missing, or something else in its place? */
+/* Is the program missing, or is the entry of that name not a program? */
 static bool
 is_missing(const GError *error)
 {

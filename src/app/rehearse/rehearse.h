@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * `rehearse`: would the etcd of an update work on today's data? Versions are compared; then that etcd is started on a
- * clone, walled off from this system (app/run/etcd-copy.h), asked, written to, started again, and its data is read in
- * full. The live data is only read. The result is recorded for the deployment (core/record/rehearsal.h). Whatever goes
- * wrong here, and not in the update's etcd, is "not rehearsed", which never locks an update.
+ * `rehearse`: would the etcd of an update work on today's data? Versions are compared. Then that etcd is started on a
+ * clone, walled off from this system (app/run/etcd-copy.h), asked, written to, and started again, and its data is read
+ * in full. The live data is only read. The result is recorded for the deployment (core/record/rehearsal.h). A failure
+ * outside of the update's etcd is "not rehearsed", which never locks an update.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 typedef struct {
 	const char *deployment; /* "staged" (the default, NULL), "rollback", or an id */
 	guint64 timeout;	/* seconds until etcd must be ready, for each start */
-	bool by_itself;		/* nobody has asked: GBE_ERROR_BUSY until greenboot has judged */
+	bool by_itself;		/* no person asked: GBE_ERROR_BUSY until greenboot has judged */
 	bool keep;		/* keep the clone, as GBE_REHEARSAL_KEPT in the store */
 	bool (*progress)(guint64 done, guint64 total,
 			 gpointer data); /* as in gbe_snapshot_save() */

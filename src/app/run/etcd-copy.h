@@ -28,7 +28,7 @@ typedef struct {
 	int socket_fd;
 	char *url;
 	GbeEndpoint endpoint;
-	GbeAppEndpoint live; /* whose user the clone has, too */
+	GbeAppEndpoint live; /* whose user the clone also has */
 } GbeEtcdCopy;
 #define GBE_ETCD_COPY_NONE                                                                         \
 	{                                                                                          \

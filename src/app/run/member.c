@@ -121,8 +121,8 @@ has_prefix_of_etcd(const char *name)
 	return g_str_has_prefix(name, "ETCD_");
 }
 
-/* The quota is a variable and not an argument: etcd ends when an argument and a variable set the same option, and
- * here the value of a file goes before ours. */
+/* The quota is a variable and not an argument, so that the value of a file goes before ours. etcd ends when an argument
+ * and a variable set the same option. */
 static bool
 make_environment(GbeMember *member, GError **error)
 {
@@ -149,7 +149,7 @@ make_environment(GbeMember *member, GError **error)
 		}
 	}
 	/* A unit gets etcd's variables from the caller's environment. systemd reads the other variables from the files
-	 * when it starts etcd; the values that identify an etcd are noted in the unit, as they are now. */
+	 * when it starts etcd. The values that identify an etcd are noted in the unit, as they are now. */
 	if (member->parent != NULL) {
 		member->environment = with_variables(g_new0(char *, 1), own, has_prefix_of_etcd);
 		member->environment =
@@ -331,7 +331,7 @@ queue_start(Start *start, GError **error)
 			g_usleep(SETTLE_STEP_USEC);
 		if (g_get_monotonic_time() > settled)
 			return gbe_throw(error, GBE_ERROR_BUSY,
-					 "%s comes and goes: somebody else starts and stops it",
+					 "%s comes and goes: another program starts and stops it",
 					 name);
 		if (!gbe_transient_find(start->jobs, name, &found, error))
 			return false;
@@ -360,10 +360,9 @@ queue_start(Start *start, GError **error)
 			break;
 		case GBE_LEFTOVER_FOREIGN:
 		default:
-			return gbe_throw(
-			    error, GBE_ERROR_REFUSED,
-			    "%s is a unit of somebody else's (%s): choose another --name", name,
-			    found.load_state);
+			return gbe_throw(error, GBE_ERROR_REFUSED,
+					 "unit %s already exists (%s); choose another --name", name,
+					 found.load_state);
 		}
 	}
 }
@@ -403,8 +402,7 @@ give_up(Start *start, const char *result, GError **error)
 		member->last = g_steal_pointer(&lines);
 	}
 	if (canceled)
-		return gbe_throw(error, GBE_ERROR_FAILED, "somebody stopped %s while it started",
-				 name);
+		return gbe_throw(error, GBE_ERROR_FAILED, "%s was stopped while it started", name);
 	return gbe_throw(error, GBE_ERROR_FAILED,
 			 "%s did not get ready (systemd's job: %s): see journalctl -u %s", name,
 			 result, name);
@@ -431,7 +429,7 @@ wait_until_ready(Start *start, GError **error)
 	if (result == NULL)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "%s is not ready after %" G_GUINT64_FORMAT
-				 " s; its start goes on, see systemctl status %s",
+				 " s, and still starts; see systemctl status %s",
 				 name, seconds, name);
 	return g_str_equal(result, "done") || g_str_equal(result, "skipped") ||
 	       give_up(start, result, error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Starts etcd for the unit that needs it: as a transient unit of systemd that lives and dies with that unit
- * (core/units/member-unit.h), or, from a shell, in the place of this program. prerun runs first in both cases. No
- * process of this program stays. A power cut leaves nothing: transient units are in memory.
+ * Starts etcd for the unit that needs it, as a transient unit of systemd that lives and dies with that unit
+ * (core/units/member-unit.h). From a shell, etcd replaces this program. prerun runs first in both cases. No process of
+ * this program stays. A power cut leaves nothing: transient units are in memory.
  */
 #pragma once
 
@@ -42,10 +42,10 @@ bool gbe_member_prepare(GbeApp *app, const GbeMemberOptions *options, GbeMember 
 void gbe_member_free(GbeMember *member);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeMember, gbe_member_free)
 
-/* With a parent: starts the unit, or finds that it is already ready, and waits. GBE_ERROR_REFUSED: etcd would
- * write to unprotected data, prerun holds etcd back, or the parent is not running; _BUSY: another process starts
- * and stops that unit; _FAILED: etcd did not become ready and was stopped (->last), or systemd refuses;
- * _CANNOT_TELL: systemd does not answer, or etcd took too long and goes on. */
+/* With a parent: starts the unit, or finds that it is already ready, and waits. GBE_ERROR_REFUSED: etcd would write to
+ * unprotected data, prerun holds etcd back, or the parent is not running. _BUSY: another process starts and stops that
+ * unit. _FAILED: etcd did not become ready and was stopped (->last), or systemd refuses. _CANNOT_TELL: systemd does not
+ * answer, or etcd took too long and still starts. */
 bool gbe_member_start(GbeMember *member, GError **error) GBE_CHECKED;
 /* Without a parent: runs prerun, then etcd in the place of this process. Returns only when that is not possible. */
 bool gbe_member_execute(GbeMember *member, GError **error) GBE_CHECKED;

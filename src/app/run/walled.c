@@ -124,7 +124,7 @@ queue_unit(GbeWalledRun *run, GVariant *properties, GError **error)
 	const char *result = NULL;
 	bool exists = false;
 
-	/* A unit that a killed process left behind. */
+	/* A unit that a killed process has left. */
 	(void)!gbe_jobs_run(run->jobs, "StopUnit", "stop", GBE_WALLED_UNIT, END_MS * 2, NULL);
 	gbe_transient_forget(run->jobs, GBE_WALLED_UNIT);
 	if (!gbe_transient_start(run->jobs, GBE_WALLED_UNIT, owned, &job, &exists, error) ||

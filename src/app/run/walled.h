@@ -3,7 +3,7 @@
  * The one place that starts a program, such as etcd or its tools, on a copy of data. Under systemd it is a transient
  * unit that is walled off from this system (core/units/walled-unit.h). Below --root and without systemd it is a child
  * of this process, with no more than the rights of the data's owner. A power cut leaves only the copy, which the caller
- * has under a name that is swept; a kill of this process leaves the unit until its limit, or until the next one starts.
+ * has under a name that is swept. A kill of this process leaves the unit until its limit, or until the next one starts.
  */
 #pragma once
 
@@ -30,8 +30,8 @@ typedef struct {
 	guint64 available, size; /* bytes of the file system, and of ->work_fd, at the start */
 } GbeWalledRun;
 
-/* The program's user. In a unit: one other than @owner of the data, so that the kernel keeps the program from the
- * processes and files of everybody else; GBE_ERROR_CANNOT_TELL: none is free. As a child: @owner. */
+/* The program's user. In a unit: another user than @owner of the data, so that the kernel keeps the program from the
+ * processes and files of all others. GBE_ERROR_CANNOT_TELL: no user id is free. As a child: @owner. */
 bool gbe_walled_user(const GbeApp *app, const struct stat *owner, GbeChildUser *ret_user,
 		     GError **error) GBE_CHECKED;
 /* Gives the directory and everything below it to @user. Without root's rights everything keeps its owner. */
@@ -44,7 +44,7 @@ bool gbe_walled_start(GbeApp *app, const GbeWalled *walled, GbeWalledRun *ret_ru
 
 typedef struct {
 	guint64 seconds;	      /* GBE_ERROR_VERIFY_FAILED afterwards */
-	bool (*ready)(gpointer data); /* NULL: the program has to end by itself, with success */
+	bool (*ready)(gpointer data); /* NULL: the program has to end alone, with success */
 	gpointer ready_data;
 	/* As in gbe_snapshot_save(); may be NULL. */
 	bool (*progress)(guint64 done, guint64 total, gpointer data);

@@ -69,12 +69,11 @@ count_v2(Export *export, GError **error)
 	export->exported.v2_keys = count + export->rest.v2_requests;
 	if (export->exported.v2_keys == 0 || export->options->v3_only)
 		return true;
-	return gbe_throw(error, GBE_ERROR_REFUSED,
-			 "backup %s has %" G_GUINT64_FORMAT
-			 " keys of etcd's v2 API and %" G_GUINT64_FORMAT
-			 " changes of such in its log, which no snapshot holds: "
-			 "--v3-only leaves them behind",
-			 export->options->name, count, export->rest.v2_requests);
+	return gbe_throw(
+	    error, GBE_ERROR_REFUSED,
+	    "backup %s has %" G_GUINT64_FORMAT " keys of etcd's v2 API and %" G_GUINT64_FORMAT
+	    " changes of such in its log, which no snapshot holds; --v3-only leaves them out",
+	    export->options->name, count, export->rest.v2_requests);
 }
 
 static bool
@@ -162,9 +161,8 @@ start_on_clone(Apply *apply, const Export *export, GError **error)
 	}
 	return gbe_etcd_copy_start(&apply->copy, &start, &local) ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "the log has requests that the database lacks, and there is no "
-			 "etcd to apply them: %s ([etcd] binary); --drop-wal leaves them "
-			 "behind",
+			 "the log has requests that the database lacks, and there is no etcd to "
+			 "apply them: %s ([etcd] binary); --drop-wal leaves them out",
 			 local->message);
 }
 
@@ -278,8 +276,7 @@ open_database(Export *export, int *ret_fd, GError **error)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the log of backup %s has %" G_GUINT64_FORMAT
 				 " requests that its database lacks, and its member is not the "
-				 "only one that votes, so that etcd does not apply them alone: "
-				 "--drop-wal leaves them behind",
+				 "only voter; --drop-wal leaves them out",
 				 export->options->name, requests);
 	export->exported.applied = requests;
 	return apply_log(export, ret_fd, error);

@@ -12,8 +12,8 @@
 typedef struct {
 	const char *name, *path;
 	guint64 timeout; /* seconds for etcd on the clone */
-	/* The log counts as a whole, also what its member does not know to be agreed, and the member counts alone: the
-	 * others are gone for good. */
+	/* The whole log counts, also entries that its member does not know to be agreed. The member counts alone: the
+	 * others are permanently gone. */
 	bool whole_log;
 	bool drop_wal; /* leave out the log's entries that the database lacks */
 	bool v3_only;  /* leave out keys of the v2 API, which no snapshot can hold */

@@ -111,8 +111,8 @@ open_source(Importing *importing, GError **error)
 			 options->path);
 }
 
-/* Keeps the characters of the file's name that a backup's name may have; a directory's name may be that of an
- * automatic backup, so its "_" is replaced. */
+/* Keeps the characters of the file's name that a backup's name may have. A directory's name may be that of an automatic
+ * backup, so its "_" is replaced. */
 static char *
 derive_name(const char *path, bool is_tree)
 {
@@ -195,10 +195,11 @@ check_beside(const Importing *importing, GError **error)
 		    !g_str_equal(name, GBE_NONCE_NAME) &&
 		    !g_strv_contains(gbe_data_exclude, name) &&
 		    (tree_fd < 0 || faccessat(tree_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0))
-			return gbe_throw(error, GBE_ERROR_REFUSED,
-					 "%s holds more than this does (%s), which a restore of it "
-					 "would take away: --etcd-only imports it all the same",
-					 data->path, name);
+			return gbe_throw(
+			    error, GBE_ERROR_REFUSED,
+			    "%s holds more than etcd's data (%s), which a restore of this import "
+			    "would take away; use --etcd-only to import it anyway",
+			    data->path, name);
 	return gbe_list_end(&list, error);
 }
 
@@ -281,15 +282,15 @@ check_at_rest(const Importing *importing, int *ret_lock_fd, GError **error)
 
 	if (wal != NULL && wal_fd < 0)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "there is no log of etcd in %s/%s, where [etcd] wal-dir has it",
-				 path, wal);
+				 "%s/%s has no log of etcd, but [etcd] wal-dir names it", path,
+				 wal);
 	if (!gbe_member_has_data(importing->tree_fd, importing->member_path, &has, error))
 		return false;
 	if (!has)
-		return gbe_throw(
-		    error, GBE_ERROR_REFUSED,
-		    "there is no data of etcd in %s%s%s, where [etcd] member-dir has it", path,
-		    *importing->member_path != '\0' ? "/" : "", importing->member_path);
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s%s%s has no data of etcd, but [etcd] member-dir names it", path,
+				 *importing->member_path != '\0' ? "/" : "",
+				 importing->member_path);
 	switch (
 	    gbe_in_use(importing->tree_fd, importing->member_path, wal_fd, ret_lock_fd, error)) {
 	case GBE_NO:
@@ -378,7 +379,7 @@ unpack(Importing *importing, GError **error)
 	const GbeVerifyOptions full = {.level = GBE_VERIFY_FULL};
 	const char *path = importing->options->path;
 	const char *unsummed =
-	    importing->options->no_checksum ? NULL : "--no-checksum takes it all the same";
+	    importing->options->no_checksum ? NULL : "use --no-checksum to import it anyway";
 	GbeSnapshotSum sum = {0};
 	g_autofree char *sha256 = NULL;
 	gbe_autofd int from = -1;

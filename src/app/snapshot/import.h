@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * `import`: makes a backup from a copy of a data directory, or from a snapshot file, plain, in gzip, or alone in a
- * tar, tar.gz or zip. Everything is proved before the entry becomes a backup: what came in, and what came out.
+ * `import`: makes a backup from a copy of a data directory, or from a snapshot file, plain, in gzip, or alone in a tar,
+ * tar.gz or zip. Input and result are proved before the entry becomes a backup.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ typedef struct {
 	const char *token; /* of a snapshot: what the new cluster's id is made from; NULL: etcd's */
 	guint64 timeout;   /* seconds for etcd's tool */
 	guint64 bump;	   /* of a snapshot: revisions to skip; 0: only for Kubernetes */
-	bool no_bump;	   /* keep the revision for Kubernetes, too */
+	bool no_bump;	   /* keep the revision for Kubernetes also */
 	bool no_checksum;  /* accept a copied database, which has no checksum */
 	bool periodic;	   /* the timer asked for it; named by its sequence */
 	bool keep_owners;  /* of a directory: keep its owners, setuid bits, capabilities and ACLs */
@@ -42,11 +42,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeImported, gbe_imported_clear)
 /* GBE_ERROR_VERIFY_FAILED: the source is damaged; _REFUSED: no checksum, no tool, or restoring this backup would
  * remove something. On failure nothing is left.
  *
- * A directory is cloned (without 1) and given to the owner of the data directory, whoever made it. A file is
- * restored by etcd's own tool (etcdutl beside [etcd] binary, else etcdctl), as a new cluster of one member with
- * [etcd] name and peer-urls, into an entry of the store. There, revisions are skipped where that is asked for, and by
- * default where the keys are Kubernetes': its informers and controllers remember revisions, and one that they know
- * already must never mean something else (etcd issue 16028). A power cut leaves:
+ * A directory is cloned (without 1) and given to the owner of the data directory. A file is restored by etcd's own tool
+ * (etcdutl next to [etcd] binary, else etcdctl) into an entry of the store. The result is a new cluster of one member
+ * with [etcd] name and peer-urls. Revisions are skipped there on request, and by default if the keys are those of
+ * Kubernetes. Its informers and controllers remember revisions, and a revision that they know must never mean something
+ * else (etcd issue 16028). A power cut leaves:
  *
  *   1  store/.partial-<name>/snapshot.db             a cut up to 4: swept
  *   2  store/.partial-<name>/data                    by etcd's tool; 1 is removed

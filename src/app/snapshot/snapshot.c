@@ -214,9 +214,10 @@ gbe_snapshot_check(const GbeVerification *verification, const char *unsummed, GE
 	}
 	return unsummed == NULL ||
 	       verification->directory.db.size % GBE_SNAPSHOT_SECTOR == GBE_SNAPSHOT_SUM ||
-	       gbe_throw(error, GBE_ERROR_REFUSED,
-			 "%s: no checksum is behind the database: it was copied, or is cut off; %s",
-			 verification->name, unsummed);
+	       gbe_throw(
+		   error, GBE_ERROR_REFUSED,
+		   "%s: the database has no checksum after it: it was copied, or is cut off; %s",
+		   verification->name, unsummed);
 }
 
 /* A longer file is not a digest and the end of its line. */
@@ -275,7 +276,7 @@ gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, bool *
 	*ret_proved = gbe_keys_prove(keys, GBE_KEYED_FILE, sha256, digest);
 	return *ret_proved || digest == NULL ||
 	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-			 "%s is not what %s.hmac was signed for with a key of [store] key: pull it "
-			 "again; or remove %s.hmac, and restore what was imported with --force",
+			 "%s does not match the signature %s.hmac with a key of [store] key; pull "
+			 "it again, or remove %s.hmac and restore the import with --force",
 			 path, path, path);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * `snapshot save`: like that of etcdctl, but proved before the file has its name. etcd's stream goes into FILE.part;
- * its SHA-256 is compared, every page and row is read, the file is synced and named, and the name is synced
- * (fs/part.h says what a power cut leaves). Memory does not grow with the database.
+ * `snapshot save`: like that of etcdctl, but proved before the file has its name. etcd's stream goes into FILE.part.
+ * Its SHA-256 is compared, every page and row is read, the file is synced and named, and the name is synced (fs/part.h
+ * says what a power cut leaves). Memory does not grow with the database.
  */
 #pragma once
 
@@ -20,10 +20,9 @@ typedef struct {
 	gpointer progress_data;
 } GbeSnapshotSave;
 
-/* Sets *ret_verification to that of the saved file. GBE_ERROR_BUSY, _NO_SPACE, _VERIFY_FAILED, or why etcd did
- * not deliver it; on failure nothing is left. Does not run during a defragmentation, which would stop every write
- * until the stream ends (etcd.md section 8): neither when etcd reports one, nor when another process has the lock
- * (app/device/context.h). */
+/* Sets *ret_verification to that of the saved file. GBE_ERROR_BUSY, _NO_SPACE, _VERIFY_FAILED, or why etcd did not
+ * deliver it; on failure nothing is left. Does not run during a defragmentation, which would stop every write until the
+ * stream ends (etcd.md section 8). etcd's report or the lock of another process (app/device/context.h) shows one. */
 bool gbe_snapshot_save(GbeApp *app, const GbeSnapshotSave *options,
 		       GbeVerification **ret_verification, GError **error) GBE_CHECKED;
 
@@ -31,7 +30,8 @@ bool gbe_snapshot_save(GbeApp *app, const GbeSnapshotSave *options,
 bool gbe_snapshot_prove(GbeApp *app, const GbePart *part, GbeVerification **ret_verification,
 			GError **error) GBE_CHECKED;
 
-/* The directory and the name of a file that a person named, and the file if it is a regular one: relative to the working directory, or below the root. */
+/* The directory and the name of a file that a person named, and the file if it is a regular one. The name is relative
+ * to the working directory, or below the root. */
 bool gbe_snapshot_open_parent(GbeApp *app, const char *path, int *ret_dir_fd, char **ret_name,
 			      GError **error) GBE_CHECKED;
 bool gbe_snapshot_open(GbeApp *app, const char *path, int *ret_fd, GError **error) GBE_CHECKED;
@@ -47,14 +47,14 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeSnapshotFile, gbe_snapshot_file_clear)
 bool gbe_snapshot_file(GbeApp *app, const char *path, GbeSnapshotFile *ret_file,
 		       GError **error) GBE_CHECKED;
 
-/* Can it be restored? GBE_ERROR_VERIFY_FAILED: it is damaged; _CANNOT_TELL. GBE_ERROR_REFUSED with @unsummed,
- * which says what to do, when the database has no checksum behind it; @unsummed NULL: no checksum is required. */
+/* Can it be restored? GBE_ERROR_VERIFY_FAILED: it is damaged; _CANNOT_TELL. GBE_ERROR_REFUSED with @unsummed, which
+ * says what to do, when the database has no checksum after it. @unsummed NULL: no checksum is required. */
 bool gbe_snapshot_check(const GbeVerification *verification, const char *unsummed,
 			GError **error) GBE_CHECKED;
 
-/* A keyed digest in a file of its own, one line of hex: "FILE.hmac" next to a pulled snapshot lets an import of FILE
- * prove that it is what was pushed; "_etcd_backup.hmac" is the one in a store. The file alone says nothing about the
- * data: after a power cut it may be missing or incomplete, and then proves nothing. */
+/* A keyed digest in a file of its own, one line of hex: "FILE.hmac" next to a pulled snapshot lets an import prove that
+ * FILE is the pushed one. "_etcd_backup.hmac" is the digest in a store. After a power cut the file may be missing or
+ * incomplete, and then proves nothing. */
 #define GBE_SIDECAR_SUFFIX ".hmac"
 
 /* The digest next to the file @name. GBE_ERROR_FAILED: one is there already, also where there is no key: an import with a

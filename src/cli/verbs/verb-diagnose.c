@@ -34,8 +34,9 @@ choose_path(const GbeCli *cli, char **arguments, char **ret_path, GError **error
 				 "two files: FILE and --output are the same thing");
 	if (g_strcmp0(path, "-") == 0) {
 		if (cli->json || isatty(STDOUT_FILENO))
-			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "-: an archive goes neither to a terminal nor into JSON");
+			return gbe_throw(
+			    error, GBE_ERROR_USAGE,
+			    "-: an archive cannot be written to a terminal or into JSON");
 		*ret_path = NULL;
 		return true;
 	}

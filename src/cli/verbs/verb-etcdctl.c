@@ -60,7 +60,7 @@ execute(const GbeConfig *config, char **arguments, const GbeEtcdctlVariable *var
 
 	if (program == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there is no etcdctl beside %s and none on the path: install it",
+				 "etcdctl is missing next to %s and on the path; install it",
 				 config->etcd.binary != NULL ? config->etcd.binary : "etcd");
 	for (guint i = 0; i < GBE_N_ETCDCTL_VARIABLES; i++)
 		environment =

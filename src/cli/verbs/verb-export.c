@@ -40,10 +40,10 @@ print_exported(const GbeCli *cli, const char *name, const char *path, const GbeE
 		gbe_print("etcd has applied %" G_GUINT64_FORMAT " requests of the log\n",
 			  exported->applied);
 	if (exported->dropped > 0)
-		gbe_print("%" G_GUINT64_FORMAT " requests of the log are left behind\n",
+		gbe_print("%" G_GUINT64_FORMAT " requests of the log are left out\n",
 			  exported->dropped);
 	if (exported->v2_keys > 0)
-		gbe_print("%" G_GUINT64_FORMAT " keys of the v2 API are left behind\n",
+		gbe_print("%" G_GUINT64_FORMAT " keys of the v2 API are left out\n",
 			  exported->v2_keys);
 }
 

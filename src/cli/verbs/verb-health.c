@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* health and preflight: the exit status answers the question, too. */
+/* health and preflight: the exit status also answers the question. */
 #include "app/boot/boot.h"
 #include "app/health/certificates.h"
 #include "app/report/status.h"

@@ -66,7 +66,7 @@ print_json(const GbeMember *member, const char *result, const char *reason)
 	gbe_print_object(object);
 }
 
-/* Prints lines beside the error message, never in its line. */
+/* Prints lines next to the error message, never in its line. */
 static void
 print_lines(const GPtrArray *lines, const char *prefix)
 {
@@ -122,10 +122,10 @@ check_place(const GbeCli *cli, const GbeMember *member, GError **error)
 
 	return member->parent != NULL || cli->separated || command->has_data_dir ||
 	       command->config_file != NULL ||
-	       gbe_throw(error, GBE_ERROR_USAGE,
-			 "run: this process is in no service, and etcd would put its data in the "
-			 "current directory; add it to a service, or name the directory: "
-			 "`greenboot-etcd run -- etcd --data-dir=DIR`");
+	       gbe_throw(
+		   error, GBE_ERROR_USAGE,
+		   "run: this process is in no service, and etcd would put its data in the current "
+		   "directory; name the directory (`greenboot-etcd run -- etcd --data-dir=DIR`)");
 }
 
 bool
@@ -140,7 +140,7 @@ gbe_verb_run(GbeCli *cli, char **arguments, GError **error)
 
 	if (arguments[0] == NULL || *arguments[0] == '\0')
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "run needs etcd and its arguments behind a --");
+				 "run needs etcd and its arguments after a --");
 	if ((arg_parent != NULL &&
 	     !gbe_unit_name_complete("--parent", arg_parent, &parent, error)) ||
 	    !gbe_unit_name_service("--name", arg_name != NULL ? arg_name : GBE_MEMBER_UNIT, &unit,

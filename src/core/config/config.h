@@ -107,7 +107,7 @@ typedef struct {
 		char *directory; /* or ->url, not both */
 		char *url, *region, *access_key_file, *ca, *proxy;
 		guint64 rate_limit; /* bytes per second; 0: none */
-		char *schedule;	    /* NULL: nothing is pushed by itself */
+		char *schedule;	    /* NULL: nothing is pushed automatically */
 		guint queue_keep;
 		char *prove;	    /* a calendar event; NULL: never */
 		guint64 prove_warn; /* seconds; 0: no warning */
@@ -144,7 +144,7 @@ bool gbe_config_merge(GbeConfig *config, const char *file, const char *bytes, gs
  * lines. */
 void gbe_config_merge_right(GbeConfig *config, const char *file, const char *bytes, gsize size,
 			    GPtrArray *faults);
-/* True where [etcd] service is empty, which switches off everything that runs by itself. */
+/* True: [etcd] service is empty, which switches off everything that runs automatically. */
 bool gbe_config_is_off(const GbeConfig *config);
 /* Finds the keys that contradict each other (a cert without a key): "FILE:LINE: [group] key: ...", of char *. Free with
  * g_ptr_array_unref(). */
@@ -158,7 +158,7 @@ bool gbe_config_refuse(const GbeConfig *config, const char *group, const char *k
 typedef void (*GbeConfigEach)(const char *group, const char *key, const char *value,
 			      const char *origin, gpointer data);
 void gbe_config_foreach(const GbeConfig *config, GbeConfigEach each, gpointer data);
-/* "10s" "5min" "2h" "30d" (a bare number: 0 only); "100MB" "2GiB" "4k" (a bare number: bytes; k, M, G
- * and kB, MB, GB are powers of 1000, KiB MiB GiB of 1024). */
+/* "10s" "5min" "2h" "30d" (a bare number: 0 only). "100MB" "2GiB" "4k" (a bare number: bytes; k, M, G, kB, MB, GB are
+ * powers of 1000, KiB MiB GiB of 1024). */
 bool gbe_duration_parse(const char *text, guint64 *ret_seconds, GError **error) GBE_CHECKED;
 bool gbe_size_parse(const char *text, guint64 *ret_bytes, GError **error) GBE_CHECKED;

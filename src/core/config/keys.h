@@ -34,7 +34,7 @@ typedef struct {
 /* In the order of display. Ends with a NULL group. */
 extern const GbeConfigKey gbe_config_keys[];
 
-/* @key NULL: the first key of @group. NULL: there is none. */
+/* @key NULL: the first key of @group. NULL: no such key. */
 const GbeConfigKey *gbe_config_key_find(const char *group, const char *key);
 /* The optional program ("store", "certs", "cluster") that alone reads @key; NULL: the base reads it. */
 const char *gbe_config_key_program(const GbeConfigKey *key);

@@ -18,9 +18,9 @@ bool gbe_run_files(const char *text, char ***ret_words, GError **error) GBE_CHEC
 /* credentials: "NAME:/PATH", as systemd's LoadCredential= (systemd.exec(5)). */
 bool gbe_run_credentials(const char *text, char ***ret_words, GError **error) GBE_CHECKED;
 
-/* Reads @text as systemd reads a file of EnvironmentFile=: a line is "NAME=value", blanks around both are dropped, "#"
- * and ";" begin a comment, values may be quoted. Other lines are ignored, as systemd ignores them. Takes @environment,
- * sets the variables in it and returns it. */
+/* Reads @text as systemd reads a file of EnvironmentFile=. A line is "NAME=value", blanks around both are dropped, "#"
+ * and ";" begin a comment, and values may be quoted. Other lines are ignored, as systemd ignores them. Takes
+ * @environment, sets the variables in it and returns it. */
 char **gbe_run_environment(char **environment, const char *text);
 
 /* The certificates that this program makes (certs/pki.h). */

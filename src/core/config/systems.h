@@ -11,8 +11,8 @@
 
 /* ---- the arguments and variables that a systemd unit gives its program ----
  *
- * Options follow the rules of Go's programs (etcd, k3s): one dash or two, "--flag=value" or "--flag value", the last one
- * counts, and a variable counts if there is no flag. */
+ * Options follow the rules of Go's programs (etcd, k3s): one dash or two, "--flag=value" or "--flag value". The last
+ * flag counts, and a variable counts if there is no flag. */
 
 /* The values of @key ("User") in the text of a unit and its drop-ins, in order. As systemd reads it: a backslash at the
  * end joins lines, "#" and ";" begin a comment, and an empty value drops those before it. Newly allocated. */
@@ -46,7 +46,7 @@ typedef struct {
 
 /* A configuration file in YAML, whose keys are flags of the program. Files of the directory FILE.d follow. */
 typedef struct {
-	const char *path; /* the default; NULL: there is none */
+	const char *path; /* the default; NULL: none */
 	const char *flag, *variable;
 	char letter;
 	bool alone; /* where there is one, flags and variables do not count */
@@ -64,7 +64,7 @@ typedef struct {
 	bool (*is_it)(const GbeTold *told, char **ret_why);
 	/* An installed application is in use: unprotected, it is worth a warning. */
 	bool application;
-	const char *marker; /* a file that the system has, too; NULL: the service is enough */
+	const char *marker; /* a file that the system also has; NULL: the service is enough */
 	/* Why it is not protected with any configuration that was tested; NULL: ->settings do. */
 	const char *unsupported;
 	const GbeSystemSetting *settings; /* ends with a NULL group */
@@ -85,9 +85,9 @@ bool gbe_config_wants_detection(const GbeConfig *config);
 /* Sets what no file and no system has set: certificates that this program has made are there. The client's are used
  * where the endpoint asks for TLS. */
 void gbe_config_detect_pki(GbeConfig *config);
-/* The same: this device is a member of a cluster, so that its etcd asks for TLS, at the port that @settings, its
- * variables, tell the others. */
+/* The same for a member of a cluster: its etcd asks for TLS. The port is the one in @settings, the variables that the
+ * other members read. */
 void gbe_config_detect_cluster(GbeConfig *config, const char *settings);
-/* Sets what no file has set. The one installed system, or of several the one that is enabled, gives its settings. Where
- * that is not one, ->ambiguous asks. */
+/* Sets what no file has set. The one installed system, or of several the one that is enabled, gives its settings. If
+ * that is not exactly one, ->ambiguous asks. */
 void gbe_config_detect(GbeConfig *config, const GbeInstalled *installed, guint count);

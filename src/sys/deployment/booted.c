@@ -148,7 +148,7 @@ gbe_staged_read(int root_fd, GbeDeployDir *ret_dir, bool *ret_locked, GError **e
 	if (!gbe_read_in_root(root_fd, STAGED, MAX_STAGED, &bytes, &size, error) ||
 	    !gbe_staged_parse(bytes, size, ret_dir, &locked, error))
 		return false;
-	/* Older versions of ostree use a file beside it. */
+	/* Older versions of ostree use a file next to it. */
 	*ret_locked = locked || gbe_is_in_root(root_fd, STAGED_LOCKED) == GBE_YES;
 	return true;
 }
@@ -186,8 +186,8 @@ gbe_cmdline_clear(GbeCmdline *cmdline)
 	cmdline->rd_skip = false;
 }
 
-/* Takes the next word from *@at as the kernel does: a blank outside of double quotes ends it; quotes round the
- * whole word or round the value are removed. *ret_value is NULL without a '='. */
+/* Takes the next word from *@at as the kernel does. A blank outside of double quotes ends it. Quotes round the whole
+ * word or round the value are removed. *ret_value is NULL without a '='. */
 static char *
 next_word(char **at, char **ret_value)
 {

@@ -51,7 +51,7 @@ read_boot_id(int root_fd, char **ret_id, GError **error)
 	return true;
 }
 
-/* Below --root: reads the count that the tests, or whoever prepared the root, wrote. */
+/* Below --root: reads the count that the root's maker, or a test, wrote. */
 static bool
 read_count_file(int root_fd, guint *ret_count, GError **error)
 {
@@ -429,7 +429,7 @@ gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment 
 
 	if (gbe_deployment_same(&deployments->booted, ref))
 		return "booted";
-	/* A list without the booted deployment lacks others, too: an unmounted /boot empties it. */
+	/* A list without the booted deployment also lacks others: an unmounted /boot empties it. */
 	if (listed == NULL)
 		return gbe_deployments_find(deployments, &deployments->booted) != NULL ? "gone"
 										       : NULL;
@@ -437,8 +437,8 @@ gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment 
 		return "staged";
 	if (listed->pinned && !listed->rollback)
 		return "pinned";
-	/* The deployment exists and is none of these. One that boots before the booted one is about to be used; any
-	 * other is one to go back to. */
+	/* The deployment exists, and is not booted, staged or pinned. If it boots before the booted one, it is about to
+	 * be used; else it is one to go back to. */
 	for (guint i = 0; i < listed->index; i++) {
 		const GbeListed *earlier = deployments->listed->pdata[i];
 

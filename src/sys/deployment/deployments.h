@@ -40,7 +40,7 @@ const char *gbe_deployments_presence(const GbeDeployments *deployments, const Gb
 /* How the booted deployment is unlocked (core/deployment.h). NULL: it is locked, or unknown. */
 const char *gbe_deployments_unlocked(const GbeDeployments *deployments);
 /* Another stateroot than the booted one's that has deployments; it has a /var of its own. Newly allocated. NULL:
- * there is none. */
+ * none. */
 char *gbe_deployments_neighbour(const GbeDeployments *deployments);
 /* The listed deployments as people know them (core/deployment-name.h): of GbeDeploymentName, newly allocated, in boot
  * order. Empty where the list is unknown. */

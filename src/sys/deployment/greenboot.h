@@ -16,8 +16,8 @@ typedef enum {
 
 typedef struct {
 	GbeGreenbootFlavour flavour;
-	/* greenboot-healthcheck.service is enabled and not masked, according to the unit files' links, so that
-	 * the answer is known below --root, too */
+	/* greenboot-healthcheck.service is enabled and not masked, according to the unit files' links, so that the
+	 * answer is also known below --root */
 	GbeTri enabled;
 	char *enabled_why; /* "not installed", "not enabled", "masked", "cannot be read", or NULL */
 	GbeTri grubenv;	   /* grubenv could be read */
@@ -35,8 +35,8 @@ typedef struct {
 	/* The countdown has ended: unless this boot becomes green, GRUB boots its second entry next, and sets the
 	 * counter to -1. */
 	bool ends_countdown;
-	/* This is the boot after that: the shell version makes the booted deployment the default, and removes the
-	 * counter. The Rust version leaves it. */
+	/* The boot after that: the shell version makes the booted deployment the default, and removes the counter. The
+	 * Rust version leaves the counter. */
 	bool becomes_default;
 	GbeTri counts;	    /* the boots of this deployment are counted down */
 	guint max_attempts; /* GREENBOOT_MAX_BOOT_ATTEMPTS, else 3 */
@@ -63,8 +63,8 @@ bool gbe_grubenv_read(int root_fd, GHashTable **ret_table, GError **error) GBE_C
 
 /*
  * Does GRUB count boots down? Only where its configuration has greenboot's snippet (08_greenboot.cfg of bootupd,
- * 08_fallback_counting of grub2-tools). A grub.cfg that was made once, before greenboot was installed, does not get
- * the snippet alone: there an update that fails is booted again and again (greenboot's issue 135).
+ * 08_fallback_counting of grub2-tools). A grub.cfg that was made once, before greenboot was installed, does not get the
+ * snippet automatically. An update that fails is then booted again and again (greenboot's issue 135).
  */
 /* YES: a configuration below /boot has boot_counter. NO: there is a grub.cfg with a menu, and none has it. UNKNOWN:
  * no grub.cfg tells. The EFI system partition is not read: that may take a mount. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* libostree's list of deployments and its commits. For reading, libostree takes no lock, and neither do we. */
+/* libostree's list of deployments and its commits. For reading, libostree takes no lock; this program takes none,
+ * either. */
 #pragma once
 
 #include "sys/deployment/booted.h"

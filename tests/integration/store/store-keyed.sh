@@ -168,7 +168,7 @@ tampered() {
 	# Between pull and import.
 	cp "$ROOT/var/forged.db" "$ROOT/var/pulled.db"
 	assert_exit 6 gbe import /var/pulled.db forged
-	assert_match "why" "$ERR" "*is not what*hmac was signed for*"
+	assert_match "why" "$ERR" "*does not match the signature*hmac*"
 	assert_missing "$ROOT$BACKUPS/forged"
 	assert_missing "$ROOT$BACKUPS/.partial-forged"
 	# Without a digest it can be looked at, and restored by force alone.
