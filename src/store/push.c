@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "app/backups/store.h"
+#include "app/device/change.h"
 #include "app/device/endpoint.h"
 #include "app/snapshot/export.h"
 #include "app/state/history.h"
@@ -43,10 +44,11 @@ gbe_store_pushed_clear(GbeStorePushed *pushed)
 /* ---- an entry ---- */
 
 typedef struct {
-	GbeApp *app;
+	GbeChange change;
 	const GbeStorePush *options;
-	const GbeSnapshotStore *store;
+	GbeSnapshotStore *store;
 	const char *known; /* the newest name that was given away; NULL */
+	GbeStoreNote note; /* NULL: no record */
 	const char *what;  /* the source, for messages */
 	int source_fd;
 	guint64 total;
@@ -63,6 +65,7 @@ push_clear(Push *push)
 {
 	g_autoptr(GError) ignored = NULL;
 
+	gbe_change_clear(&push->change);
 	gbe_part_clear(&push->data);
 	gbe_part_clear(&push->meta);
 	gbe_part_clear(&push->seal);
@@ -99,13 +102,13 @@ make_temporary(Push *push, GError **error)
 					      .progress = options->progress,
 					      .progress_data = options->progress_data};
 
-		gbe_app_endpoint(push->app, &at);
+		gbe_app_endpoint(push->change.app, &at);
 		if (gbe_client_open(&at.endpoint, &client, &failure) &&
-		    gbe_client_status(client, gbe_app_deadline(push->app), &status, &failure)) {
+		    gbe_client_status(client, gbe_app_deadline(push->change.app), &status, &failure)) {
 			push->pushed.meta.etcd_version = g_strdup(status.version);
 			gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 		}
-		ok = gbe_snapshot_save(push->app, &save, &push->pushed.verification, error);
+		ok = gbe_snapshot_save(push->change.app, &save, &push->pushed.verification, error);
 	} else {
 		const GbeExport export = {.name = options->source,
 					  .path = path,
@@ -115,26 +118,30 @@ make_temporary(Push *push, GError **error)
 					  .progress_data = options->progress_data};
 		GbeExported exported = {0};
 
-		ok = gbe_export(push->app, &export, &exported, error);
+		ok = gbe_export(push->change.app, &export, &exported, error);
 		push->pushed.verification = exported.verification;
 	}
-	if (!ok || !gbe_snapshot_open(push->app, path, &push->source_fd, error))
+	if (!ok || !gbe_snapshot_open(push->change.app, path, &push->source_fd, error))
 		return false;
-	return unlinkat(push->app->state_fd, TEMPORARY, 0) == 0 ||
+	return unlinkat(push->change.app->state_fd, TEMPORARY, 0) == 0 ||
 	       gbe_throw_errno(error, errno, "cannot remove %s", path);
 }
 
 static bool
-open_source(Push *push, GError **error)
+open_source(gpointer change, GError **error)
 {
+	Push *push = change;
 	/* The checksum of a file is compared when it is read back. */
 	const GbeVerifyOptions pages = {.level = GBE_VERIFY_FULL, .summed = true};
 	const char *source = push->options->source;
 	GbeSnapshotMeta *meta = &push->pushed.meta;
-	GbeApp *app = push->app;
+	GbeApp *app = push->change.app;
 	const GbeDb *db;
 	struct stat st;
 
+	if (!gbe_app_keys(app, &push->keys, error) ||
+	    !gbe_snapshot_store_sweep(push->store, error))
+		return false;
 	push->what = source != NULL ? source : "etcd's snapshot";
 	if (source == NULL || strchr(source, '/') == NULL) {
 		if (!make_temporary(push, error))
@@ -168,8 +175,9 @@ open_source(Push *push, GError **error)
 /* ---- how ---- */
 
 static bool
-make_entry(Push *push, GError **error)
+make_entry(gpointer change, GError **error)
 {
+	Push *push = change;
 	const GPtrArray *all = push->store->stored;
 	const GbeStored *last = all->len > 0 ? all->pdata[all->len - 1] : NULL;
 	const GbeSnapshotName *newest =
@@ -274,7 +282,7 @@ rewind_file(int fd, const char *what, GError **error)
 static bool
 encrypt_data(Push *push, GError **error)
 {
-	const char *recipients = push->app->config->store.encrypt_to;
+	const char *recipients = push->change.app->config->store.encrypt_to;
 	g_autofree char *written = NULL, *on_disk = NULL;
 	struct stat st;
 
@@ -283,7 +291,7 @@ encrypt_data(Push *push, GError **error)
 				 error))
 		return false;
 	if (!rewind_file(push->source_fd, push->what, error) ||
-	    !gbe_age_encrypt_gzip(push->app, recipients, push->source_fd, push->what, push->data.fd,
+	    !gbe_age_encrypt_gzip(push->change.app, recipients, push->source_fd, push->what, push->data.fd,
 				  watch_piece, push, error))
 		return false;
 	if (!sum_up(push, &written, error) || !gbe_sync_file(push->data.fd, push->data.part, error))
@@ -302,9 +310,10 @@ encrypt_data(Push *push, GError **error)
 }
 
 static bool
-write_data(Push *push, GError **error)
+write_data(gpointer change, GError **error)
 {
-	bool encrypted = push->app->config->store.encrypt_to != NULL;
+	Push *push = change;
+	bool encrypted = push->change.app->config->store.encrypt_to != NULL;
 
 	if (!new_part(push->entry_fd, encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA, &push->data,
 		      error))
@@ -337,44 +346,67 @@ write_text(Push *push, const char *name, GbePart *part, const char *text, GError
 	       gbe_part_write(part, text, strlen(text), error);
 }
 
-/* Signs the entry, where there is a key, and publishes its data, then its meta file. */
+/* With [store] key. With a note, the record of the entry comes first. */
 static bool
-publish_entry(Push *push, GError **error)
+sign_entry(gpointer change, GError **error)
 {
+	Push *push = change;
 	g_autofree char *meta = gbe_snapshot_meta_print(&push->pushed.meta);
 	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, meta, -1);
 	g_autofree char *text = gbe_keyed_stored_text(push->pushed.name, sum, push->pushed.sha256);
 	g_autofree char *digest = NULL, *line = NULL, *id = NULL, *device = NULL;
 
-	if (push->keys != NULL) {
-		if (!gbe_device_id(push->app, true, &id, error))
-			return false;
-		digest = gbe_keys_sign(push->keys, GBE_KEYED_STORED, text);
-		line = g_strconcat(digest, "\n", NULL);
-		device = gbe_device_sign(push->keys, text, id);
-		push->pushed.bound = true;
-		if (!write_text(push, GBE_SNAPSHOT_SEAL, &push->seal, line, error) ||
-		    !gbe_part_publish(&push->seal, error))
-			return false;
-		if (!write_text(push, GBE_SNAPSHOT_DEVICE, &push->device, device, error) ||
-		    !gbe_part_publish(&push->device, error) || GBE_FAULT("store-signed", error))
-			return false;
-	}
+	if (push->note != NULL && !push->note(push->entry_fd, &push->pushed, error))
+		return false;
+	if (push->keys == NULL)
+		return true;
+	if (!gbe_device_id(push->change.app, true, &id, error))
+		return false;
+	digest = gbe_keys_sign(push->keys, GBE_KEYED_STORED, text);
+	line = g_strconcat(digest, "\n", NULL);
+	device = gbe_device_sign(push->keys, text, id);
+	push->pushed.bound = true;
+	if (!write_text(push, GBE_SNAPSHOT_SEAL, &push->seal, line, error) ||
+	    !gbe_part_publish(&push->seal, error))
+		return false;
+	return write_text(push, GBE_SNAPSHOT_DEVICE, &push->device, device, error) &&
+	       gbe_part_publish(&push->device, error);
+}
+
+static bool
+publish_entry(gpointer change, GError **error)
+{
+	Push *push = change;
+	g_autofree char *meta = gbe_snapshot_meta_print(&push->pushed.meta);
+
 	if (!write_text(push, GBE_SNAPSHOT_META, &push->meta, meta, error))
 		return false;
-	return gbe_part_publish(&push->data, error) && gbe_part_publish(&push->meta, error) &&
-	       !GBE_FAULT("store-published", error);
+	return gbe_part_publish(&push->data, error) && gbe_part_publish(&push->meta, error);
 }
+
+/* The caller holds the lock of the store. push_clear() takes back what was not published. */
+static const GbeStep push_steps[] = {
+    {"store-source-opened", open_source, NULL, GBE_STEP_UNLOCKED, 0},
+    {"store-entry-made", make_entry, NULL, GBE_STEP_UNLOCKED, 0},
+    {"store-data-written", write_data, NULL, GBE_STEP_UNLOCKED, 0},
+    {"store-signed", sign_entry, NULL, GBE_STEP_UNLOCKED, 0},
+    {"store-published", publish_entry, NULL, GBE_STEP_UNLOCKED, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
 
 bool
 gbe_store_write_entry(GbeApp *app, GbeSnapshotStore *store, const GbeStorePush *options,
 		      const char *known, GbeStoreNote note, GbeStorePushed *ret_pushed,
 		      GError **error)
 {
-	g_auto(Push) push = {.app = app,
+	g_auto(Push) push = {.change = {.app = app,
+					.name = "store push",
+					.steps = push_steps,
+					.by_any_user = true},
 			     .options = options,
 			     .store = store,
 			     .known = known,
+			     .note = note,
 			     .source_fd = -1,
 			     .entry_fd = -1,
 			     .lock_fd = -1,
@@ -384,13 +416,9 @@ gbe_store_write_entry(GbeApp *app, GbeSnapshotStore *store, const GbeStorePush *
 			     .seal = {.fd = -1},
 			     .device = {.fd = -1}};
 
-	if (!gbe_app_keys(app, &push.keys, error) || !gbe_snapshot_store_sweep(store, error) ||
-	    !open_source(&push, error))
-		return false;
-	if (!make_entry(&push, error) || !write_data(&push, error) ||
-	    (note != NULL && !note(push.entry_fd, &push.pushed, error)) ||
-	    !publish_entry(&push, error))
-		return gbe_prefix(error, "%s", store->depot->shown);
+	if (!gbe_change_run(&push.change, error))
+		return push.change.failed > push_steps &&
+		       gbe_prefix(error, "%s", store->depot->shown);
 	gbe_close_fd(&push.entry_fd);
 	g_free(push.pushed.verification->name);
 	push.pushed.verification->name = g_build_filename(

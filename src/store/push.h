@@ -37,7 +37,8 @@ bool gbe_store_push(GbeApp *app, const GbeStorePush *options, GbeStorePushed *re
 /* Writes an entry to @store, which is a directory; its name is newer than those there and than @known, which may be
  * NULL. The caller holds the lock "store". A power cut leaves after step n:
  *
- *   1  mkdir <name>, sync of the store                     nothing: an empty directory
+ *   1  mkdir <name>, sync of the store                     nothing: an empty directory, which stays, because
+ *                                                          another device may have made it just now
  *   2  <name>/etcd.backup.gz.part, synced, read back       nothing: swept by the next push or prune
  *   3  <name>/_etcd_backup.meta.part                       the same; with [store] key before it
  *      _etcd_backup.hmac, the keyed digest of name, meta file and database, and

@@ -12,6 +12,7 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
+#include "app/device/change.h"
 #include "app/device/endpoint.h"
 #include "app/state/history.h"
 #include "app/state/state.h"
@@ -238,13 +239,17 @@ gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot)
 /* ---- out of the queue: one snapshot ---- */
 
 typedef struct {
-	GbeApp *app;
+	GbeChange change;
 	GbeDepot *depot;
+	const char *name;	 /* the only one to send; NULL: the best one */
+	const GHashTable *tried; /* names to leave out; NULL */
 	GbeSnapshotStore *queue;
-	const GbeStored *stored; /* borrowed of ->queue */
+	const GbeStored *stored; /* borrowed from ->queue */
+	char *data;		 /* the path of its data in the store */
+	bool there;		 /* the store has the snapshot already, after a power cut */
 	int entry_fd;
 	int data_fd;
-	GbeTransfer record;	/* as soon as ->entry_fd is open */
+	GbeTransfer record;	/* valid as soon as ->entry_fd is open */
 	guint64 requests, sent; /* of the depot, before */
 	gint64 began;
 } Send;
@@ -252,7 +257,9 @@ typedef struct {
 static void
 send_clear(Send *send)
 {
+	gbe_change_clear(&send->change);
 	g_clear_pointer(&send->queue, gbe_snapshot_store_free);
+	g_clear_pointer(&send->data, g_free);
 	gbe_close_fd(&send->entry_fd);
 	gbe_close_fd(&send->data_fd);
 	gbe_transfer_clear(&send->record);
@@ -267,25 +274,10 @@ save_record(gpointer data, GError **error)
 	return write_transfer(send->entry_fd, &send->record, error);
 }
 
+/* Does the store have this snapshot already? Two devices of one image that share a prefix may have equal meta files, so
+ * the size of the data also has to be the same. */
 static bool
-send_text(const Send *send, const char *file, gsize max, bool needed, GError **error)
-{
-	g_autofree char *path = g_build_filename(send->stored->name, file, NULL);
-	g_autoptr(GError) local = NULL;
-	g_autofree char *text = NULL;
-	gsize size = 0;
-
-	if (gbe_read_file_at(send->entry_fd, file, max, &text, &size, &local))
-		return gbe_depot_put_text(send->depot, path, text, error);
-	if (!needed && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
-		return true;
-	return gbe_pass(error, &local);
-}
-
-/* @data: the path of the data in the store. *ret_there: the store has this snapshot already, after a power cut. Two
- * devices of one image that share a prefix may have equal meta files, so the size of the data also has to be the same. */
-static bool
-look_there(const Send *send, const char *data, bool *ret_there, GError **error)
+look_there(Send *send, GError **error)
 {
 	g_autofree char *path = g_build_filename(send->stored->name, GBE_SNAPSHOT_META, NULL);
 	g_autofree char *here = NULL, *there = NULL;
@@ -294,65 +286,72 @@ look_there(const Send *send, const char *data, bool *ret_there, GError **error)
 	guint64 data_size = 0;
 	bool same;
 
-	*ret_there = false;
 	if (!gbe_depot_read(send->depot, path, GBE_SNAPSHOT_META_MAX, &there, &there_size, &local))
 		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
 	if (there[0] == '<')
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "%s: the answer is not that of an object store: it is XML or HTML",
+				 "%s: the answer is XML or HTML, which no object store sends",
 				 path);
 	if (!gbe_read_file_at(send->entry_fd, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, &here,
 			      &size, error))
 		return false;
 	same = size == there_size && memcmp(here, there, size) == 0;
-	if (same && !gbe_depot_size(send->depot, data, &data_size, &local))
+	if (same && !gbe_depot_size(send->depot, send->data, &data_size, &local))
 		return gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND);
-	*ret_there = same && data_size == send->stored->size;
-	return *ret_there ||
+	send->there = same && data_size == send->stored->size;
+	return send->there ||
 	       gbe_throw(error, GBE_ERROR_REFUSED,
 			 "another snapshot %s is there: give each device a prefix of its own",
 			 send->stored->name);
 }
 
-static bool
-send_files(Send *send, const char *file, const char *path, GError **error)
+/* The entry that was begun comes first, so that a weak link completes one. Then the newest. */
+static const GbeStored *
+choose_next(const Send *send)
 {
-	const GbeDepotResume resume = {&send->record, save_record, send};
+	const GPtrArray *all = send->queue->stored;
+	const GbeStored *newest = NULL;
 
-	send->data_fd = openat(send->entry_fd, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (send->data_fd < 0)
-		return gbe_throw_errno(error, errno, "cannot open %s in the queue", path);
-	/* So that it does not give way to newer ones meanwhile. */
-	(void)flock(send->data_fd, LOCK_SH | LOCK_NB);
-	if (!gbe_depot_put(send->depot, path, send->data_fd, send->stored->size, &resume, error) ||
-	    GBE_FAULT("store-data-sent", error))
-		return false;
-	if (!send_text(send, GBE_SNAPSHOT_SEAL, GBE_SEAL_MAX, false, error) ||
-	    GBE_FAULT("store-hmac-sent", error))
-		return false;
-	if (!send_text(send, GBE_SNAPSHOT_DEVICE, GBE_DEVICE_MAX, false, error))
-		return false;
-	return send_text(send, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, true, error) &&
-	       !GBE_FAULT("store-meta-sent", error);
+	for (guint i = all->len; i > 0; i--) {
+		const GbeStored *stored = all->pdata[i - 1];
+		g_auto(GbeTransfer) record = {0};
+
+		if (!stored->has_meta ||
+		    (send->name != NULL && !g_str_equal(stored->name, send->name)) ||
+		    (send->tried != NULL &&
+		     g_hash_table_contains((GHashTable *)send->tried, stored->name)))
+			continue;
+		/* Has a part of it been sent to this store? */
+		read_transfer(send->queue, stored->name, &record);
+		if (record.upload != NULL &&
+		    g_strcmp0(record.store, send->depot->identifier) == 0)
+			return stored;
+		if (newest == NULL)
+			newest = stored;
+	}
+	return newest;
 }
 
 static bool
-send_entry(Send *send, GError **error)
+choose_entry(gpointer change, GError **error)
 {
-	const char *file = send->stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA;
-	g_autofree char *data = g_build_filename(send->stored->name, file, NULL);
+	Send *send = change;
 	g_auto(GbeSnapshotMeta) meta = {0};
 	g_autofree char *text = NULL;
-	GbeHistoryPush push;
-	bool there = false;
 	gsize size = 0;
 
+	if (!open_queue(send->change.app, &send->queue, error))
+		return false;
+	send->stored = choose_next(send);
+	send->change.ended = send->stored == NULL;
+	if (send->stored == NULL)
+		return true;
 	if (!gbe_open_dir_at(gbe_depot_directory(send->queue->depot), send->stored->name,
 			     &send->entry_fd, error))
 		return false;
 	read_transfer(send->queue, send->stored->name, &send->record);
 	gbe_transfer_begin(&send->record, send->depot->identifier);
-	/* The store is not to get what no reader of it would take for a snapshot. */
+	/* Do not send what no reader of the store would take for a snapshot. */
 	if (send->stored->why != NULL)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s is damaged in the queue: %s",
 				 send->stored->name, send->stored->why);
@@ -360,9 +359,72 @@ send_entry(Send *send, GError **error)
 			      &size, error) ||
 	    !gbe_snapshot_meta_parse(text, size, &meta, error))
 		return gbe_prefix(error, "%s is damaged in the queue", send->stored->name);
-	if (!look_there(send, data, &there, error) ||
-	    (!there && !send_files(send, file, data, error)))
-		return false;
+	send->data = g_build_filename(
+	    send->stored->name, send->stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA,
+	    NULL);
+	return look_there(send, error);
+}
+
+static bool
+send_data(gpointer change, GError **error)
+{
+	Send *send = change;
+	const GbeDepotResume resume = {&send->record, save_record, send};
+
+	if (send->there)
+		return true;
+	send->data_fd = openat(send->entry_fd, strrchr(send->data, '/') + 1,
+			       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (send->data_fd < 0)
+		return gbe_throw_errno(error, errno, "cannot open %s in the queue", send->data);
+	/* Keeps drop_oldest() from removing the entry meanwhile. */
+	(void)flock(send->data_fd, LOCK_SH | LOCK_NB);
+	return gbe_depot_put(send->depot, send->data, send->data_fd, send->stored->size, &resume,
+			     error);
+}
+
+/* @needed: its lack is an error. */
+static bool
+send_text(const Send *send, const char *file, gsize max, bool needed, GError **error)
+{
+	g_autofree char *path = g_build_filename(send->stored->name, file, NULL);
+	g_autoptr(GError) local = NULL;
+	g_autofree char *text = NULL;
+	gsize size = 0;
+
+	if (send->there)
+		return true;
+	if (gbe_read_file_at(send->entry_fd, file, max, &text, &size, &local))
+		return gbe_depot_put_text(send->depot, path, text, error);
+	if (!needed && g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
+		return true;
+	return gbe_pass(error, &local);
+}
+
+static bool
+send_seal(gpointer change, GError **error)
+{
+	return send_text(change, GBE_SNAPSHOT_SEAL, GBE_SEAL_MAX, false, error);
+}
+
+static bool
+send_device(gpointer change, GError **error)
+{
+	return send_text(change, GBE_SNAPSHOT_DEVICE, GBE_DEVICE_MAX, false, error);
+}
+
+static bool
+send_meta(gpointer change, GError **error)
+{
+	return send_text(change, GBE_SNAPSHOT_META, GBE_SNAPSHOT_META_MAX, true, error);
+}
+
+static bool
+note_sent(gpointer change, GError **error G_GNUC_UNUSED)
+{
+	Send *send = change;
+	GbeHistoryPush push;
+
 	gbe_depot_count(send->depot);
 	push = (GbeHistoryPush){.name = send->stored->name,
 				.sha256 = send->record.sha256,
@@ -375,35 +437,30 @@ send_entry(Send *send, GError **error)
 				.usec = g_get_monotonic_time() - send->began,
 				.elsewhere = gbe_depot_is_elsewhere(send->depot),
 				.bound = send->stored->has_device};
-	gbe_history_change(send->app, send->depot->identifier, gbe_history_note_pushed, &push);
-	return !GBE_FAULT("store-sent-noted", error) &&
-	       remove_waiting(send->queue, send->stored->name, error);
+	gbe_history_change(send->change.app, send->depot->identifier, gbe_history_note_pushed,
+			   &push);
+	return true;
 }
 
-/* The one that was begun, so that on a link that breaks one comes to its end; else the newest. @done: those that were tried
- * already, or NULL. */
-static const GbeStored *
-choose_next(const GbeSnapshotStore *queue, const char *name, GHashTable *done,
-	    const GbeDepot *depot)
+static bool
+leave_queue(gpointer change, GError **error)
 {
-	const GbeStored *newest = NULL;
+	const Send *send = change;
 
-	for (guint i = queue->stored->len; i > 0; i--) {
-		const GbeStored *stored = queue->stored->pdata[i - 1];
-		g_auto(GbeTransfer) record = {0};
-
-		if (!stored->has_meta || (name != NULL && !g_str_equal(stored->name, name)) ||
-		    (done != NULL && g_hash_table_contains(done, stored->name)))
-			continue;
-		/* Has a part of it been sent to this store? */
-		read_transfer(queue, stored->name, &record);
-		if (record.upload != NULL && g_strcmp0(record.store, depot->identifier) == 0)
-			return stored;
-		if (newest == NULL)
-			newest = stored;
-	}
-	return newest;
+	return remove_waiting(send->queue, send->stored->name, error);
 }
+
+/* Under the sender's own lock: greenboot waits for that of the program. queue.h says what a power cut leaves. */
+static const GbeStep send_steps[] = {
+    {"store-entry-chosen", choose_entry, NULL, GBE_STEP_UNLOCKED, 0},
+    {"store-data-sent", send_data, NULL, GBE_STEP_UNLOCKED, 0},
+    {"store-hmac-sent", send_seal, NULL, GBE_STEP_UNLOCKED, 0},
+    {"store-device-sent", send_device, NULL, GBE_STEP_UNLOCKED, 0},
+    {"store-meta-sent", send_meta, NULL, GBE_STEP_UNLOCKED, 0},
+    {"store-sent-noted", note_sent, NULL, GBE_STEP_UNLOCKED, 0},
+    {"store-queue-left", leave_queue, NULL, GBE_STEP_UNLOCKED, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
 
 /* The store answers, and takes this snapshot not: it may well take another one. */
 static bool
@@ -429,47 +486,58 @@ note_failed(GbeOffsite *offsite, gpointer data)
 	offsite->failed_why = g_strdup(error->message);
 }
 
-/* *ret_name: of the one that was sent, or that failed; NULL: none waits that is not among @done. */
+/* The reason of a failure stays in the record of the store, and in that of the snapshot until it is sent. */
+static void
+note_why(gpointer change)
+{
+	Send *send = change;
+	const GError *why = send->change.why;
+	g_autoptr(GError) unsaved = NULL;
+
+	if (why == NULL || send->stored == NULL)
+		return;
+	gbe_history_change(send->change.app, send->depot->identifier, note_failed, (gpointer)why);
+	if (send->entry_fd < 0)
+		return;
+	g_free(send->record.failed);
+	send->record.failed = g_strdup(why->message);
+	send->record.failed_at = g_get_real_time() / G_USEC_PER_SEC;
+	send->record.refused = is_of_the_snapshot(why);
+	if (!save_record(send, &unsaved))
+		gbe_complain("cannot write the record of the queued snapshot %s: %s",
+			     send->stored->name, unsaved->message);
+}
+
+/* *ret_name: the snapshot that was sent, or that failed; NULL: all that wait are in @tried. */
 static bool
-send_next(GbeApp *app, GbeDepot *depot, const char *name, GHashTable *done, char **ret_name,
+send_next(GbeApp *app, GbeDepot *depot, const char *name, const GHashTable *tried, char **ret_name,
 	  GError **error)
 {
-	g_auto(Send) send = {.app = app,
+	g_auto(Send) send = {.change = {.app = app,
+					.name = "store send",
+					.steps = send_steps,
+					.by_any_user = true,
+					.end = note_why},
 			     .depot = depot,
+			     .name = name,
+			     .tried = tried,
 			     .entry_fd = -1,
 			     .data_fd = -1,
 			     .began = g_get_monotonic_time()};
 	g_autoptr(GbeLock) lock = NULL;
-	g_autoptr(GError) local = NULL, unsaved = NULL;
+	bool ok;
 
 	*ret_name = NULL;
 	gbe_depot_count(depot);
 	send.requests = depot->requests;
 	send.sent = depot->sent;
 	if (!gbe_app_open_state(app, true, error) ||
-	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store send", 0, &lock, error) ||
-	    !open_queue(app, &send.queue, error))
+	    !gbe_lock_acquire_at(app->state_fd, LOCK, "store send", GBE_WAIT_NOT, &lock, error))
 		return false;
-	send.stored = choose_next(send.queue, name, done, depot);
-	if (send.stored == NULL)
-		return true;
-	*ret_name = g_strdup(send.stored->name);
-	if (send_entry(&send, &local))
-		return true;
-	/* The reason is in the record of the store, and in that of the snapshot, which stays until it is sent. */
-	gbe_history_change(app, depot->identifier, note_failed, local);
-	if (send.entry_fd >= 0) {
-		g_free(send.record.failed);
-		send.record.failed = g_strdup(local->message);
-		send.record.failed_at = g_get_real_time() / G_USEC_PER_SEC;
-		send.record.refused = is_of_the_snapshot(local);
-		if (!save_record(&send, &unsaved))
-			gbe_complain("the record of the waiting snapshot %s could not be written: "
-				     "%s",
-				     send.stored->name, unsaved->message);
-	}
-	g_propagate_prefixed_error(error, g_steal_pointer(&local), "%s: ", depot->shown);
-	return false;
+	ok = gbe_change_run(&send.change, error);
+	if (send.stored != NULL)
+		*ret_name = g_strdup(send.stored->name);
+	return ok || send.stored == NULL || gbe_prefix(error, "%s", depot->shown);
 }
 
 bool

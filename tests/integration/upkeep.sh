@@ -221,7 +221,7 @@ etcd_dies() {
 		rc=0
 		wait "$pid" || rc=$?
 		assert_eq "status" "$rc" 7
-		assert_match "why" "$(<"$GBE_MEM/err")" "*whether etcd at * was defragmented cannot be told*"
+		assert_match "why" "$(<"$GBE_MEM/err")" "*cannot determine whether etcd at * was defragmented*"
 		start_etcd
 		assert_eq state "$(etcd_state | cut -d' ' -f1-3)" "$(cut -d' ' -f1-3 <<<"$state")"
 	done
@@ -355,6 +355,23 @@ data_killed() { # KIND
 		as_before
 		root_free
 	done
+}
+
+# Killed at each step, the program leaves an etcd that works, with the same keys, and the next call defragments.
+live_killed() { # KIND
+	local point state points=
+
+	fragmented_etcd "$1"
+	state=$(etcd_state | cut -d' ' -f1-3)
+	for point in $(GREENBOOT_ETCD_FAULT=steps "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" defrag); do
+		assert_exit 137 env GREENBOOT_ETCD_FAULT="$point=kill" "$BUILD_FAULTS/greenboot-etcd" \
+			--root="$ROOT" defrag
+		assert_eq "after $point" "$(etcd_state | cut -d' ' -f1-3)" "$state"
+		points+=" $point"
+	done
+	assert_match "each step" "$points" "*defrag-looked*defrag-locked*defrag-asked*"
+	assert_exit 0 gbe defrag
+	assert_eq "in the end" "$(etcd_state | cut -d' ' -f1-3)" "$state"
 }
 
 # Another one is made of it, which etcd starts from; it is as it was.
@@ -697,6 +714,7 @@ run_case defrag-hangs hangs
 for kind in $(kinds "xfs btrfs-subvol ext4"); do
 	run_case "defrag-data@$kind" data_stopped "$kind"
 	run_case "defrag-data-killed@$kind" data_killed "$kind"
+	run_case "defrag-live-killed@$kind" live_killed "$kind"
 done
 run_case defrag-data-refused data_refused
 for kind in $(kinds "xfs btrfs-subvol ext4" btrfs); do

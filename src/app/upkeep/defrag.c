@@ -8,6 +8,7 @@
 #include "app/backups/verify.h"
 #include "app/by-hand/by-hand.h"
 #include "app/by-hand/session.h"
+#include "app/device/change.h"
 #include "app/device/service.h"
 #include "app/snapshot/snapshot.h"
 #include "app/state/configuration.h"
@@ -86,88 +87,126 @@ check_live(const GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *r
 	       gbe_live_etcd_check_root(live, error);
 }
 
+typedef struct {
+	GbeChange change;
+	const GbeDefrag *options;
+	GbeDefragResult *result;
+	GbeLiveEtcd live;
+} DefragLive;
+
 static bool
-ask_to_defragment(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result,
-		  GError **error)
+look_at_live(gpointer change, GError **error)
 {
-	const char *at = live->look->at.endpoint.shown;
+	DefragLive *defrag = change;
+	GbeLiveEtcd *live = &defrag->live;
+	bool due = false;
+
+	if (!gbe_live_etcd_open(defrag->change.app, defrag->change.name, live, error))
+		return false;
+	defrag->result->endpoint = g_strdup(live->look->at.endpoint.shown);
+	gbe_live_etcd_look(live, defrag->options->patience);
+	if (!check_live(live, defrag->options, defrag->result, &due, error))
+		return false;
+	defrag->change.ended = !due;
+	return true;
+}
+
+static bool
+back_up_and_lock(gpointer change, GError **error)
+{
+	DefragLive *defrag = change;
+	GbeLiveEtcd *live = &defrag->live;
+	bool due = false;
+
+	if (defrag->options->no_backup)
+		return gbe_live_etcd_lock(live, error);
+	if (!gbe_live_etcd_back_up(live, "before a defragmentation", &defrag->result->backup,
+				   error))
+		return false;
+	gbe_live_etcd_look(live, 0);
+	/* Check again: the copy took room and time. */
+	return gbe_live_etcd_lock(live, error) &&
+	       check_live(live, defrag->options, defrag->result, &due, error);
+}
+
+static bool
+ask_to_defragment(gpointer change, GError **error)
+{
+	DefragLive *defrag = change;
+	GbeDefragResult *result = defrag->result;
+	const char *at = defrag->live.look->at.endpoint.shown;
 	g_auto(GbeCallFailure) failure = {0};
 	gint64 began = g_get_monotonic_time();
-	gint64 deadline = began + (gint64)options->timeout * G_USEC_PER_SEC;
+	gint64 deadline = began + (gint64)defrag->options->timeout * G_USEC_PER_SEC;
 
-	result->done =
-	    gbe_client_change(live->look->client, GBE_MESSAGE_DEFRAGMENT, 0, deadline, &failure);
+	result->done = gbe_client_change(defrag->live.look->client, GBE_MESSAGE_DEFRAGMENT, 0,
+					 deadline, &failure);
 	result->duration_usec = g_get_monotonic_time() - began;
 	if (result->done)
 		return true;
 	if (failure.reach == GBE_REACH_LATE)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
 				 "etcd at %s has not answered within %" G_GUINT64_FORMAT
-				 " s, and may be at it still: %s",
-				 at, options->timeout, failure.why);
+				 " s, and may still be defragmenting: %s",
+				 at, defrag->options->timeout, failure.why);
 	if (!gbe_live_etcd_has_not(&failure))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "whether etcd at %s was defragmented cannot be told: %s; call it "
-				 "again",
+				 "cannot determine whether etcd at %s was defragmented: %s; repeat "
+				 "the call",
 				 at, failure.why);
 	return gbe_throw(error, gbe_call_code(&failure, GBE_ERROR_FAILED),
 			 "etcd at %s was not defragmented: %s", at, failure.why);
 }
 
 static bool
-defragment_live(GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *result,
-		GError **error)
+report_result(gpointer change, GError **error G_GNUC_UNUSED)
 {
-	g_autofree char *before = NULL;
-	g_autofree char *after = NULL;
-	g_autofree char *text = NULL;
-	GbeEventFields fields = {.action = "defrag"};
-	bool due = false;
+	DefragLive *defrag = change;
+	GbeDefragResult *result = defrag->result;
+	g_autofree char *before = NULL, *after = NULL, *text = NULL;
+	const GbeHealthReport *report;
 
-	gbe_live_etcd_look(live, options->patience);
-	if (!check_live(live, options, result, &due, error))
-		return false;
-	if (!due || options->dry_run)
-		return true;
-	if (!options->no_backup) {
-		if (!gbe_live_etcd_back_up(live, "before a defragmentation", &result->backup,
-					   error))
-			return false;
-		gbe_live_etcd_look(live, 0);
-	}
-	if (!gbe_live_etcd_lock(live, error))
-		return false;
-	/* Checks again, because the copy took room and time. */
-	if (!options->no_backup && !check_live(live, options, result, &due, error))
-		return false;
-	if (GBE_FAULT("defrag-locked", error) || !ask_to_defragment(live, options, result, error))
-		return false;
-	gbe_live_etcd_look(live, AFTER_SECONDS);
-	result->after = live_sizes(live);
-	result->healthy = live->look->report->health == GBE_HEALTH_HEALTHY;
+	gbe_live_etcd_look(&defrag->live, AFTER_SECONDS);
+	report = defrag->live.look->report;
+	result->after = live_sizes(&defrag->live);
+	result->healthy = report->health == GBE_HEALTH_HEALTHY;
 	if (!result->healthy)
-		result->reason = g_strdup(live->look->report->reason);
+		result->reason = g_strdup(report->reason);
 	before = gbe_size_to_text((guint64)MAX(result->before.size, 0));
 	after = gbe_size_to_text((guint64)MAX(result->after.size, 0));
 	text = g_strdup_printf("%s to %s in %.2f s", before, after,
 			       (double)result->duration_usec / G_USEC_PER_SEC);
-	fields.backup = result->backup;
-	fields.reason = text;
-	fields.duration_usec = result->duration_usec;
-	gbe_event_defragmented(&fields);
+	gbe_event_defragmented(&(GbeEventFields){.action = "defrag",
+						 .backup = result->backup,
+						 .reason = text,
+						 .duration_usec = result->duration_usec});
 	return true;
 }
+
+/* Without the program's lock, for which greenboot waits. */
+static const GbeStep live_steps[] = {
+    {"defrag-looked", look_at_live, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
+    {"defrag-locked", back_up_and_lock, NULL, GBE_STEP_UNLOCKED, 0},
+    {"defrag-asked", ask_to_defragment, NULL, GBE_STEP_UNLOCKED, 0},
+    {"defrag-reported", report_result, NULL, GBE_STEP_UNLOCKED, 0},
+    {NULL, NULL, NULL, 0, 0},
+};
 
 bool
 gbe_defrag(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result, GError **error)
 {
-	g_auto(GbeLiveEtcd) live = {0};
 	g_auto(GbeDefragResult) result = {0};
+	DefragLive defrag = {.change = {.app = app,
+					.name = "defrag",
+					.steps = live_steps,
+					.dry_run = options->dry_run},
+			     .options = options,
+			     .result = &result};
+	bool ok = gbe_change_run(&defrag.change, error);
 
-	if (!gbe_live_etcd_open(app, "defrag", &live, error))
-		return false;
-	result.endpoint = g_strdup(live.look->at.endpoint.shown);
-	if (!defragment_live(&live, options, &result, error))
+	gbe_change_clear(&defrag.change);
+	gbe_live_etcd_clear(&defrag.live);
+	if (!ok)
 		return false;
 	*ret_result = result;
 	result = (GbeDefragResult){0};

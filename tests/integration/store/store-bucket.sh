@@ -507,15 +507,17 @@ upload_faults() {
 	assert_eq "an old one" "$(bucket_uploads | wc -l)" 0
 }
 
+# steps: store send
 killed() {
 	local point expected
 
 	scripted
-	for point in part-durable store-published store-data-sent store-hmac-sent store-meta-sent store-sent-noted \
-		part-renamed@2 remove-entry-removed remove-entry-removed@2; do
+	faulty store-published=kill store push "$SMALL" >/dev/null 2>&1 || true
+	for point in part-durable store-published part-renamed@2 remove-entry-removed remove-entry-removed@2 \
+		$(faulty steps store send); do
 		faulty "$point=kill" store push "$SMALL" >/dev/null 2>&1 || true
 		case $point in
-		store-meta-sent | store-sent-noted | remove-*) expected='*=complete' ;;
+		store-meta-sent | store-sent-noted | store-queue-left | remove-*) expected='*=complete' ;;
 		*) expected='*' ;;
 		esac
 		assert_match "after $point" "$(states)" "$expected"
