@@ -85,8 +85,8 @@ gbe_cluster_frame_begin(GbeClusterFrame *frame, GError **error)
 		return true;
 	if (!frame->takes_over)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "an earlier `%s` was interrupted: call it again, it goes on; or "
-				 "`greenboot-etcd cluster reset --force` ends it",
+				 "an earlier `%s` was interrupted; run it again to resume, or run "
+				 "`greenboot-etcd cluster reset --force` to end it",
 				 operation);
 	gbe_cluster_intent_clear(&frame->intent);
 	frame->intent = (GbeClusterIntent){0};
@@ -160,7 +160,7 @@ gbe_cluster_run(GbeClusterFrame *frame, GError **error)
 	if (ok || !frame->kept)
 		return ok;
 	gbe_rethrow(error, GBE_ERROR_PARTIAL);
-	return gbe_prefix(error, "the next `%s` goes on", frame->change.name);
+	return gbe_prefix(error, "run `%s` again to resume", frame->change.name);
 }
 
 /* ---- settings ---- */
@@ -204,7 +204,7 @@ gbe_cluster_reissue(gpointer change, GError **error)
 		return false;
 	if (pki == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there are no certificates in " GBE_PKI_LIVE);
+				 "certificates are missing in " GBE_PKI_LIVE);
 	/* The certificates are also for what the member advertises. */
 	due = gbe_pki_due(app, pki, NULL);
 	if (due == NULL)

@@ -15,8 +15,8 @@
 #include "core/decide/facts.h"
 #include "core/units/cluster-env.h"
 
-/* The data of a new cluster of one: a backup or a snapshot, given to a member with a new id, of a cluster with a new
- * id, so that no member of the former cluster takes it for its own. The present data becomes a backup. */
+/* The data of a new cluster of one: a backup or a snapshot. Member and cluster get new ids, so that members of the
+ * former cluster reject them. The present data becomes a backup. */
 typedef struct {
 	const char *backup;   /* NULL: ->snapshot */
 	const char *snapshot; /* a file; both NULL: the cluster begins without data */
@@ -32,7 +32,7 @@ typedef struct {
 	GbeClusterIntent intent;
 	char *as_read;	 /* the intent as begin found it; NULL: none */
 	char **settings; /* cluster.env, once it was read */
-	bool takes_over; /* it may end what another of these verbs has begun */
+	bool takes_over; /* it may end another of these verbs that was interrupted */
 	bool continued;	 /* an earlier call was interrupted */
 	bool active;	 /* the service runs */
 	bool kept;	 /* the operation failed, and the next call resumes it */
@@ -58,8 +58,8 @@ bool gbe_cluster_run(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
 /* May this device's membership change at all? Reads the intent. GBE_ERROR_REFUSED: below --root, no service, a service
  * that is an application's, or another operation was interrupted. */
 bool gbe_cluster_frame_begin(GbeClusterFrame *frame, GError **error) GBE_CHECKED;
-/* Is the member that answers this device's own? It has the id of this run's data, or the address of the settings. If
- * both are unknown, true. */
+/* Does this device's own member answer? Compares the id with that of this run's data, or the address with the
+ * settings. If both are unknown, true. */
 bool gbe_cluster_frame_is_own(const GbeClusterFrame *frame, const GbeCluster *cluster);
 /* Did the cluster deny the change? Then the device is still the member that it was. */
 bool gbe_cluster_is_denial(const GError *why);
@@ -68,7 +68,7 @@ bool gbe_cluster_is_denial(const GError *why);
 
 /* Writes ->intent, durably. Needs the lock of maintenance. GBE_ERROR_BUSY: another call has changed it since begin. */
 bool gbe_cluster_intend(gpointer frame, GError **error) GBE_CHECKED;
-/* Writes what was added to ->intent. */
+/* Writes the additions to ->intent. */
 bool gbe_cluster_note(gpointer frame, GError **error) GBE_CHECKED;
 /* Removes the intent. */
 bool gbe_cluster_end(gpointer frame, GError **error) GBE_CHECKED;
@@ -96,8 +96,8 @@ bool gbe_cluster_wait_healthy(gpointer frame, GError **error) GBE_CHECKED;
 
 /* ---- settings ---- */
 
-/* Fills in of @setup what it leaves open, from this member's settings: it stays the member that it is. Borrowed from
- * @frame. GBE_ERROR_REFUSED: this program has not made it one. */
+/* Fills in the empty fields of @setup from this member's settings. Borrowed from @frame. GBE_ERROR_REFUSED: this
+ * program did not set the member up. */
 bool gbe_cluster_settings_read(GbeClusterFrame *frame, GbeClusterSetup *setup,
 			       GError **error) GBE_CHECKED;
 /* Fills in the result's name and addresses. GBE_ERROR_USAGE: the machine has none, or several. */

@@ -81,8 +81,8 @@ find_own(const GbeClusterFrame *frame, const GbeClusterMember *former,
 	return true;
 }
 
-/* A cluster raises its version as soon as none of its members is older, and takes in none that is older from then
- * on. Where only this one is, it could not come back. */
+/* A cluster raises its version as soon as every member is newer, and then refuses older members. If only this member
+ * is older, it could not come back. */
 static bool
 check_version(const GbeClusterFrame *frame, GError **error)
 {
@@ -107,15 +107,14 @@ check_version(const GbeClusterFrame *frame, GError **error)
 	older = gbe_version_above(gbe_version_parse(lowest), gbe_version_parse(own));
 	if (older == GBE_UNKNOWN && frame->options.by_itself)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "whether etcd is older here than on the other members cannot be "
-				 "told: `%s --version` does not say",
+				 "cannot determine whether etcd is older here than on the other "
+				 "members: `%s --version` gives no version",
 				 app->config->etcd.binary);
 	return older != GBE_YES ||
-	       gbe_throw(
-		   error, GBE_ERROR_REFUSED,
-		   "etcd is %s here, and %s or newer on all other members: a cluster takes in "
-		   "no older one; update this device first",
-		   own, lowest);
+	       gbe_throw(error, GBE_ERROR_REFUSED,
+			 "etcd is %s here, and %s or newer on all other members: a cluster accepts "
+			 "no older member. Update this device first",
+			 own, lowest);
 }
 
 /* The member that an earlier call has added; 0: none. */
@@ -183,8 +182,8 @@ configure_member(gpointer change, GError **error)
 	return gbe_cluster_settings_put(frame, members->str, error);
 }
 
-/* Another member is asked: a learner answers no question about the members. A voter without data would break what it has
- * agreed to, so that the intent says from when on it is one. */
+/* Ask another member: a learner answers no question about the members. A voter without data would break its
+ * agreements, so the intent records when it becomes a voter. */
 static bool
 promote_learner(gpointer change, GError **error)
 {
@@ -223,8 +222,8 @@ remember_cluster(gpointer change, GError **error)
 
 /* ---- join ---- */
 
-/* Takes the learner that was added out again, and what it had got: there was no data before. A voter stays: it counts.
- * The intent says so first, since its data is worth nothing from then on. */
+/* Removes the learner that was added, and the data that it received. A voter stays, because it counts for the quorum.
+ * The intent is written first, because the data is useless afterwards. */
 static bool
 leave_again(GbeClusterFrame *frame, GError **error)
 {
@@ -421,7 +420,7 @@ read_former(GbeClusterFrame *frame, char **ret_cluster, GError **error)
 	g_autoptr(GError) local = NULL;
 	GbeSession session;
 
-	/* An etcd that has it open may be a member that the others have removed. */
+	/* If etcd has the data open, the others may have removed this member. */
 	if (!gbe_session_begin(app, &how, &session, &local))
 		return gbe_pass_unless(error, &local, GBE_ERROR_BUSY);
 	if (!gbe_state_peek(app, GBE_STATE_MEMBERS, &record, &local))
@@ -484,7 +483,7 @@ look_before_rejoin(gpointer change, GError **error)
 	    !gbe_cluster_settings_read(frame, &frame->options, error) ||
 	    !gbe_cluster_settings_choose(frame, error) || !gbe_cluster_certify(frame, error))
 		return false;
-	frame->result->continued = true; /* its address is no other one's */
+	frame->result->continued = true; /* no other member has its address */
 	if (frame->continued)
 		return true;
 	if (frame->options.goes_on)
@@ -511,8 +510,8 @@ end_denied(gpointer change, GError **error)
 	return gbe_cluster_keep(frame, error);
 }
 
-/* The settings of the member that began the cluster would have an etcd without data begin it once more, so they come
- * before the data goes. */
+/* With the settings of the first member, an etcd without data would begin the cluster again. So change the settings
+ * before the data is moved away. */
 static bool
 configure_before(gpointer change, GError **error)
 {

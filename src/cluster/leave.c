@@ -50,9 +50,8 @@ find_others(GbeClusterFrame *frame, GError **error)
 		if (seen.own)
 			return gbe_throw(
 			    error, GBE_ERROR_REFUSED,
-			    "this device has the update lock: its update has to become "
-			    "green or to be dropped; `greenboot-etcd cluster unlock "
-			    "--force` frees it all the same");
+			    "this device has the update lock until its update is green or dropped; "
+			    "`greenboot-etcd cluster unlock --force` releases the lock now");
 	}
 	member = gbe_cluster_by_id(cluster, cluster->self);
 	frame->left->name = member != NULL ? g_strdup(member->name) : NULL;
@@ -86,7 +85,7 @@ leave_cluster(GbeClusterFrame *frame, bool dry_run, GError **error)
 		return false;
 	if (gbe_cluster_find(cluster, id, &own, NULL))
 		return gbe_members_remove(app, id, &options, &removed, error);
-	/* It is out already. */
+	/* The cluster has removed the member already. */
 	return gbe_cluster_check_current(app, cluster, error);
 }
 
@@ -225,11 +224,11 @@ check_forgettable(const GbeClusterFrame *frame, GError **error)
 		if (!gbe_by_hand_is_alone(app, frame->change.name, &alone, error))
 			return false;
 		return alone ||
-		       gbe_throw(error, GBE_ERROR_REFUSED,
-				 "whether other members count on this one cannot be told: its etcd "
-				 "does not answer. Start it and `greenboot-etcd cluster leave`; "
-				 "or, where another member has removed it or cannot be asked, "
-				 "--force");
+		       gbe_throw(
+			   error, GBE_ERROR_REFUSED,
+			   "cannot determine whether other members need this one, because its etcd "
+			   "does not answer. Start it and run `greenboot-etcd cluster leave`. If "
+			   "another member has removed it, or cannot be asked, use --force");
 	}
 	if (!check_own(frame, cluster, error))
 		return false;

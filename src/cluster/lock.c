@@ -22,7 +22,7 @@ typedef struct {
 	char *self;		 /* this member's name; NULL: not asked */
 	char *refusal; /* why the cluster does not give the lock now; NULL: every member works */
 	GbeUpdateLock record;
-	char *written;	   /* the record as it is in the state; NULL: there is none */
+	char *written;	   /* the record as it is in the state; NULL: missing */
 	GbeUpdateLock key; /* as it is in etcd */
 	gint64 revision;   /* the key's; 0: it is not there */
 	GbeLockKey whose;
@@ -60,7 +60,7 @@ static void G_GNUC_PRINTF(3, 4) say(Locking *l, const char *action, const char *
 	l->result->action = action;
 }
 
-/* ---- what is known ---- */
+/* ---- facts ---- */
 
 static bool
 read_record(Locking *l, GError **error)
@@ -76,13 +76,13 @@ read_record(Locking *l, GError **error)
 	if (!gbe_state_read(l->app, GBE_STATE_UPDATE_LOCK, l->app->lock != NULL, &object, error))
 		return false;
 	gbe_update_lock_from_json(object, &l->record);
-	/* Without an id it cannot be told whose the key is. */
+	/* Without an id, the owner of the key is unknown. */
 	if (l->record.id != NULL)
 		l->written = gbe_json_print_line(object);
 	return true;
 }
 
-/* Does not fail: ->whose is unknown then, and ->failure says why. */
+/* Always returns: if ->whose is unknown, ->failure has the reason. */
 static void
 read_key(Locking *l)
 {
@@ -120,7 +120,7 @@ read_key(Locking *l)
 	gbe_message_clear(GBE_MESSAGE_KEYS, &keys);
 }
 
-/* A member that does not work may be one that is being updated, without the lock or after somebody took it away. */
+/* A member that does not work may be updating, without the lock or after the lock was taken away. */
 static void
 look_at_members(Locking *l)
 {
@@ -143,7 +143,7 @@ look_at_members(Locking *l)
 	}
 }
 
-/* An update that a failed rehearsal keeps from being booted needs no lock. */
+/* An update whose rehearsal failed is not booted, and needs no lock. */
 static void
 find_staged(Locking *l)
 {
@@ -160,7 +160,7 @@ find_staged(Locking *l)
 	}
 }
 
-/* ---- what is done ---- */
+/* ---- actions ---- */
 
 static bool
 write_record(Locking *l, GError **error)
@@ -192,7 +192,7 @@ unanswered(const Locking *l, GError **error)
 			 l->at.shown, l->failure.why);
 }
 
-/* NULL: removes it. Only as it was read: whoever was faster has it. */
+/* @value NULL: removes the key. Succeeds only if the key is as it was read: another device may have been faster. */
 static bool
 swap_key(Locking *l, const GbeUpdateLock *value, GError **error)
 {
@@ -209,7 +209,7 @@ swap_key(Locking *l, const GbeUpdateLock *value, GError **error)
 			     gbe_app_deadline(l->app), &swapped, &l->failure))
 		return unanswered(l, error);
 	return swapped ||
-	       gbe_throw(error, GBE_ERROR_REFUSED, "the update lock has just become another one's");
+	       gbe_throw(error, GBE_ERROR_REFUSED, "another device has just taken the update lock");
 }
 
 static bool
@@ -221,8 +221,7 @@ keep_lease(Locking *l, GError **error)
 	       unanswered(l, error);
 }
 
-/* Writes the record: of @update, NULL: by hand, and whose the lock is not yet. A staged update is not finalized
- * then. */
+/* Writes the record that this device wants the lock. Locks the staged update against finalization. */
 static bool
 want_lock(Locking *l, const char *reason, GError **error)
 {
@@ -240,7 +239,7 @@ want_lock(Locking *l, const char *reason, GError **error)
 	}
 	if (l->staged != NULL) {
 		gbe_deployment_copy(&record->deployment, &l->staged->ref);
-		/* A lock that somebody else has set stays that one's. */
+		/* Do not remove a lock that another program has set. */
 		record->locked = record->locked || !l->staged->locked;
 	}
 	set_state(record, GBE_UPDATE_LOCK_WANTED, reason);
@@ -342,7 +341,7 @@ give_up(Locking *l, GbeTurn turn, GError **error)
 	return true;
 }
 
-/* An update that is staged here goes on waiting for its turn. */
+/* Does a staged update here still wait for its turn? */
 static bool
 waits_on(const Locking *l)
 {
@@ -364,15 +363,15 @@ release_lock(Locking *l, GError **error)
 {
 	g_auto(GbeCallFailure) ignored = {0};
 
-	/* Locked against finalization first. */
+	/* Lock the update against finalization first. */
 	if ((waits_on(l) && !forget_record(l, error)) || !swap_key(l, NULL, error) ||
 	    GBE_FAULT("update-lock-removed", error))
 		return false;
-	/* A lease without a key hinders nothing, and ends by itself. */
+	/* A lease without a key is harmless, and ends automatically. */
 	if (!gbe_client_change(l->client, GBE_MESSAGE_LEASE_REVOKE,
 			       g_ascii_strtoull(l->record.id, NULL, 16), gbe_app_deadline(l->app),
 			       &ignored))
-		g_debug("the lease ends by itself: %s", ignored.why);
+		g_debug("the lease ends automatically: %s", ignored.why);
 	if (!forget_record(l, error))
 		return false;
 	say(l, "released", "this device has released the update lock");
@@ -393,8 +392,9 @@ wait_for_it(Locking *l, GbeTurn turn, GError **error)
 		why = l->failure.why;
 	else if (l->whose == GBE_LOCK_KEY_OTHER)
 		why = holder;
-	say(l, "waits", "the update lock: %s", why != NULL ? why : "what is booted is not known");
-	/* Held is held, whether etcd answers or not. */
+	say(l, "waits", "the update lock: %s",
+	    why != NULL ? why : "the booted deployment is unknown");
+	/* A lock that is held stays held while etcd does not answer. */
 	if (turn != GBE_TURN_STAGED ||
 	    (l->whose == GBE_LOCK_KEY_UNKNOWN && l->record.state == GBE_UPDATE_LOCK_HELD &&
 	     l->record.id != NULL && gbe_deployment_same(&l->record.deployment, &l->staged->ref)))
@@ -449,7 +449,7 @@ gbe_update_lock_tend(GbeApp *app, GbeUpdateLockResult *ret_result, GError **erro
 			   &l.record.deployment);
 	if (act_on(&l, turn, &local))
 		return true;
-	/* The next call finds out what became of it. */
+	/* The next call reads the result. */
 	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_CANNOT_TELL) &&
 	    !gbe_pass_unless(error, &local, GBE_ERROR_REFUSED))
 		return false;
@@ -483,8 +483,8 @@ gbe_update_lock_take(GbeApp *app, bool dry_run, GbeUpdateLockResult *ret_result,
 	holder = gbe_update_lock_to_text(&l.key);
 	if (l.whose == GBE_LOCK_KEY_OTHER || l.whose == GBE_LOCK_KEY_OWN_FAILED)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the update lock is not free: %s (`greenboot-etcd cluster unlock "
-				 "--force` ends that)",
+				 "the update lock is not free: %s; `greenboot-etcd cluster unlock "
+				 "--force` releases it",
 				 holder);
 	if (l.whose == GBE_LOCK_KEY_OWN)
 		return dry_run ||
@@ -510,9 +510,8 @@ gbe_update_lock_release(GbeApp *app, bool force, bool dry_run, GbeUpdateLockResu
 	holder = gbe_update_lock_to_text(&l.key);
 	if (l.whose != GBE_LOCK_KEY_OWN && l.whose != GBE_LOCK_KEY_FREE && !force)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the update lock is %s: --force ends that; first make sure that "
-				 "the update is not "
-				 "under way any more",
+				 "the update lock is %s. First make sure that this update has "
+				 "ended, then use --force",
 				 holder);
 	if (l.whose == GBE_LOCK_KEY_FREE) {
 		say(&l, "none", "the update lock is free");
@@ -596,7 +595,7 @@ gbe_update_lock_look(GbeApp *app, GbeUpdateLockSeen *ret_seen, GError **error)
 	g_auto(Locking) l = {.app = app};
 	bool alive = true;
 
-	/* Without root only whose it is cannot be told. */
+	/* Without root, only the owner is unknown. */
 	(void)!read_record(&l, NULL);
 	read_key(&l);
 	if (l.whose == GBE_LOCK_KEY_UNKNOWN)

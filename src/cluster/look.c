@@ -191,7 +191,7 @@ gbe_cluster_check_current(const GbeApp *app, const GbeCluster *cluster, GError *
 {
 	return is_current(cluster) ||
 	       gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-			 "%s knows no leader, so what it says of the members may be old",
+			 "%s knows no leader, so its list of members may be outdated",
 			 app->config->etcd.endpoint);
 }
 
@@ -263,8 +263,8 @@ gbe_cluster_find(const GbeCluster *cluster, const char *name, const GbeClusterMe
 		}
 		g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", member->name);
 	}
-	return gbe_throw(error, GBE_ERROR_NOT_FOUND, "there is no member %s: there are %s", name,
-			 names->str);
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND, "no member is named %s; the members are %s",
+			 name, names->str);
 }
 
 /* Newly allocated. */

@@ -30,7 +30,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeCluster, gbe_cluster_free)
 
 /* Asks each member for request-timeout= at most. GBE_ERROR_CANNOT_TELL: the configured etcd does not list the members. */
 bool gbe_cluster_look(GbeApp *app, GbeCluster **ret_cluster, GError **error) GBE_CHECKED;
-/* Where the others with a vote are asked, one address each, with spaces between them. Newly allocated. */
+/* The addresses of the other voters, one each, with spaces between them. Newly allocated. */
 char *gbe_cluster_urls_of_others(const GbeCluster *cluster);
 /* Does the member that lists the members follow a leader? Else its list may be an old one: GBE_ERROR_CANNOT_TELL. */
 bool gbe_cluster_check_current(const GbeApp *app, const GbeCluster *cluster,
@@ -42,12 +42,12 @@ bool gbe_cluster_look_by(GbeApp *app, const char *urls, const char *cluster_id,
 /* Is it the cluster with this id, in hex? GBE_ERROR_REFUSED names both. */
 bool gbe_cluster_check_id(const GbeApp *app, const GbeCluster *cluster, const char *cluster_id,
 			  GError **error) GBE_CHECKED;
-/* NULL: there is no such member. Borrowed. */
+/* NULL: no member has this id. Borrowed. */
 const GbeClusterMember *gbe_cluster_by_id(const GbeCluster *cluster, guint64 id);
-/* By name, or by id in hex. GBE_ERROR_NOT_FOUND names those that there are. */
+/* By name, or by id in hex. GBE_ERROR_NOT_FOUND lists the members. */
 bool gbe_cluster_find(const GbeCluster *cluster, const char *name,
 		      const GbeClusterMember **ret_member, GError **error) GBE_CHECKED;
-/* As gbe_quorum_refusal(). @without: the id of a member that is taken for removed; 0: none. */
+/* As gbe_quorum_refusal(). @without: the id of a member that counts as removed; 0: none. */
 char *gbe_cluster_refusal(const GbeCluster *cluster, GbeQuorumChange change, guint64 id,
 			  guint64 without);
 /* Members that have a vote, and how many of them work for certain. */

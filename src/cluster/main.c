@@ -412,7 +412,7 @@ set_up(GbeCli *cli, char **arguments, GError **error)
 
 		if (!gbe_cluster_rejoin_if_needed(cli->app, options.timeout, &rejoined, error))
 			return false;
-		/* The timer's call is quiet, and what it has to wait for is for the journal, once. */
+		/* The timer's call is quiet, and logs the reason for waiting once. */
 		if (cli->quiet && g_str_equal(rejoined.action, "waits") && !rejoined.known)
 			gbe_complain("%s", rejoined.said);
 		print_action(cli, rejoined.action, rejoined.said);
@@ -440,8 +440,8 @@ write_token(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	gbe_cli_changed(cli, false);
 	if (!cli->quiet && !cli->json)
-		gbe_print("%s has the authority's key: whoever has it can issue certificates; "
-			  "remove it when all have joined\n",
+		gbe_print("%s has the authority's key, which can issue certificates; remove the "
+			  "file when all members have joined\n",
 			  arguments[0]);
 	return true;
 }

@@ -7,7 +7,7 @@
 #include "cluster/lock.h"
 
 #define POLL_USEC (G_USEC_PER_SEC / 2)
-/* The error of etcd's for a learner that is behind. */
+/* etcd's error for a learner that has not caught up. */
 #define GRPC_FAILED_PRECONDITION 9
 #define GRPC_NOT_FOUND 5
 #define TAKEN_USEC G_USEC_PER_SEC
@@ -81,13 +81,13 @@ denied(const Step *step, const char *what, GError **error)
 	if (gbe_call_is_denied(&step->failure))
 		return gbe_throw(error, gbe_call_code(&step->failure, GBE_ERROR_FAILED),
 				 "etcd does not %s: %s", what, step->failure.why);
-	return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-			 "whether etcd did %s is not known (%s): look with `greenboot-etcd cluster "
-			 "status`",
-			 what, step->failure.why);
+	return gbe_throw(
+	    error, GBE_ERROR_CANNOT_TELL,
+	    "cannot determine whether etcd did %s: %s; run `greenboot-etcd cluster status`", what,
+	    step->failure.why);
 }
 
-/* A wrong change can cost the cluster. */
+/* A wrong change can destroy the cluster. */
 static bool
 back_up(const Step *step, const char *change, GbeMembersResult *result, GError **error)
 {
@@ -133,8 +133,7 @@ open_step(Step *step, const char *name, char *const *urls, const GbeClusterMembe
 		    (!g_str_has_prefix(urls[i], "http://") &&
 		     !g_str_has_prefix(urls[i], "https://")))
 			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "\"%s\" is no address of a peer, like "
-					 "https://192.0.2.7:2380",
+					 "\"%s\" is not a peer address like https://192.0.2.7:2380",
 					 urls[i]);
 	}
 	gbe_app_endpoint(step->app, &step->at);
@@ -205,8 +204,8 @@ add_member(Step *step, char *const *urls, GbeMembersResult *result, GError **err
 					       learner ? "learner" : "voter");
 		return true;
 	}
-	/* etcd makes the id of the address and the second, and takes back no id: what was removed within this second can
-	 * be added in the next one. */
+	/* etcd makes the id from the address and the second, and never reuses an id. An address that was removed in
+	 * this second can be added in the next one. */
 	do {
 		added =
 		    gbe_client_member_add(step->client, urls, learner, gbe_app_deadline(step->app),
@@ -248,8 +247,8 @@ gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options
 
 /* ---- promote ---- */
 
-/* *ret_later: it may go a moment later. The learner has not started yet or is behind, a voter is away, or the cluster
- * has no leader just then. Not where etcd gave no answer. */
+/* *ret_later: a retry may succeed, because the learner has not started or caught up, a voter is away, or the cluster
+ * has no leader at the moment. False if etcd gave no answer. */
 static bool
 try_to_promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
 	       GbeMembersResult *ret_result, bool *ret_later, GError **error)
@@ -415,8 +414,8 @@ gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 	if (!add_member(&step, urls, &added, error)) {
 		gbe_rethrow(error, GBE_ERROR_PARTIAL);
 		return gbe_prefix(error,
-				  "%s was removed, and the new member is not in: `greenboot-etcd "
-				  "member add` goes on",
+				  "%s was removed, but the new member was not added; run "
+				  "`greenboot-etcd member add` to complete the replacement",
 				  member->name);
 	}
 	ret_result->id = added.id;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The verbs member add, promote, update, remove and replace: single steps, each of which is refused where it would cost
- * the cluster its quorum. etcd writes each as one entry of its log: after a power cut it has happened or not. Where no
- * etcd of this device's own answers, the backup is a snapshot.
+ * The verbs member add, promote, update, remove and replace: single steps, each of which is refused if the cluster
+ * would lose its quorum. etcd writes each as one entry of its log, so a power cut leaves it done or not done. If this
+ * device's own etcd does not answer, the backup is a snapshot.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 
 typedef struct {
 	bool dry_run;
-	bool voter;	  /* add, replace: with a vote from the beginning, in place of a learner */
-	bool force;	  /* also where the members cannot all be asked, or the quorum would go */
+	bool voter;	  /* add, replace: with a vote from the beginning, not as a learner */
+	bool force;	  /* also if not all members answer, or the quorum would be lost */
 	guint64 wait;	  /* seconds until etcd takes the change, and a learner has caught up */
 	bool back_up;	  /* a backup comes first */
 	const char *name; /* add, replace: the new member's name, for ->environment; NULL: "NAME" */
@@ -19,8 +19,8 @@ typedef struct {
 
 typedef struct {
 	guint64 id;	   /* of the member that was added or changed; 0 with dry_run */
-	bool unknown;	   /* etcd was asked, and whether it did so is not known */
-	char *said;	   /* what was, or would be, done */
+	bool unknown;	   /* etcd was asked, but the result is unknown */
+	char *said;	   /* the change, as text for people */
 	char *backup;	   /* as from gbe_live_etcd_back_up(); NULL */
 	char *environment; /* add, replace: the new etcd's variables, a line each; NULL */
 } GbeMembersResult;
@@ -37,10 +37,10 @@ bool gbe_members_promote(GbeApp *app, const char *name, const GbeMembersOptions 
 bool gbe_members_update(GbeApp *app, const char *name, char *const *urls,
 			const GbeMembersOptions *options, GbeMembersResult *ret_result,
 			GError **error) GBE_CHECKED;
-/* A leader first hands the lead to another one. */
+/* A leader first hands over to another member. */
 bool gbe_members_remove(GbeApp *app, const char *name, const GbeMembersOptions *options,
 			GbeMembersResult *ret_result, GError **error) GBE_CHECKED;
-/* Removes one and adds another one. GBE_ERROR_PARTIAL: it was removed, and the new one is not in. */
+/* Removes a member and adds another one. GBE_ERROR_PARTIAL: the member was removed, but the new one was not added. */
 bool gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 			 const GbeMembersOptions *options, GbeMembersResult *ret_result,
 			 GError **error) GBE_CHECKED;

@@ -114,7 +114,7 @@ choose_best(GbeClusterFrame *frame, GError **error)
 	best->chosen = true;
 	frame->best = best;
 	voters = best->voter_ids;
-	/* A learner has agreed to nothing, so that its data says nothing of what a quorum has. */
+	/* A learner has no vote, so its data proves nothing about the quorum's. */
 	for (guint i = 0; i < places->len; i++)
 		for (guint k = 0; voters != NULL && k < voters->len; k++)
 			looked_at += g_array_index(voters, guint64, k) ==
@@ -127,8 +127,8 @@ choose_best(GbeClusterFrame *frame, GError **error)
 	    error, GBE_ERROR_REFUSED,
 	    "%u of %u voters were looked at, and the most advanced one ends in term "
 	    "%" G_GUINT64_FORMAT " with entry %" G_GUINT64_FORMAT
-	    ": what only another one has would be lost. Look at those (`cluster recover -n` there, "
-	    "or --data=DIRECTORY with a copy), or --force",
+	    ". Entries that only another voter has would be lost. Look at the others (`cluster "
+	    "recover -n` there, or --data=DIRECTORY with a copy), or use --force",
 	    looked_at, best->voters, best->term, best->index);
 }
 
@@ -147,8 +147,8 @@ judge_places(GbeClusterFrame *frame, GError **error)
 	gbe_data_observe_presence(own, facts);
 	if (facts->data == GBE_NO)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there is no data of etcd in %s: put a copy of the most advanced "
-				 "member's there first, or call this on that member's device",
+				 "%s has no etcd data; put a copy of the most advanced member's "
+				 "data there, or run this on that member's device",
 				 own->path);
 	if (!gbe_verify_data(app, own, &full, &verified, error) ||
 	    !add_place(frame, own->path, verified, error))
@@ -171,7 +171,7 @@ look_before_recover(gpointer change, GError **error)
 {
 	GbeClusterFrame *frame = change;
 
-	/* The member stays what it is where the options say nothing. */
+	/* Keep the member's settings that the options do not name. */
 	if (!gbe_cluster_frame_begin(frame, error) ||
 	    !gbe_cluster_settings_read(frame, &frame->options, error) ||
 	    !gbe_cluster_settings_choose(frame, error))

@@ -26,8 +26,8 @@ typedef struct {
 	GbeRejoined *result;
 	JsonObject *record; /* urls, member, cluster, lock, reason */
 	GbeClusterFrame frame;
-	char *member_id, *cluster_id; /* by the data, or by what was recorded of it */
-	bool unseen;		      /* there is no log, and this device never saw one */
+	char *member_id, *cluster_id; /* from the data, or from its record */
+	bool unseen;		      /* the log is missing, and this device never saw one */
 } Rejoin;
 
 static void
@@ -120,7 +120,7 @@ describe_cluster(GbeApp *app, const GbeCluster *cluster, JsonObject *record, boo
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GbeFacts) facts = gbe_facts_new();
 
-	/* Is etcd's log where the configuration has it? */
+	/* Is etcd's log at the configured place? */
 	if (gbe_data_open(app, &data, NULL))
 		gbe_data_observe_presence(data, facts);
 	gbe_json_set_string(record, "reason", NULL);
@@ -176,8 +176,8 @@ learn_cluster(Rejoin *r, const GbeCluster *cluster, GError **error)
 	return ok;
 }
 
-/* Under the program's lock and etcd's, so that what is read is not being written. *ret_damage NULL: it is not known to be
- * damaged or gone. */
+/* Under the program's lock and etcd's, so that the data does not change meanwhile. *ret_damage NULL: the data is not
+ * known to be damaged or missing. */
 static bool
 look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 {
@@ -197,7 +197,7 @@ look_at_data(Rejoin *r, char **ret_damage, bool *ret_rollback, GError **error)
 	/* Not where a mount is missing: the data lies there. */
 	there =
 	    situation.data_open == GBE_NO && (situation.data != GBE_NO || !situation.mount_lost);
-	/* A log that was never seen here is no damage: etcd may have it elsewhere. */
+	/* A log that was never seen here does not count as damage: etcd may have it elsewhere. */
 	r->unseen = there && !situation.log_lost && facts->log == GBE_NO && facts->member;
 	if (there && situation.log_lost)
 		*ret_damage =
@@ -253,7 +253,7 @@ check_others(Rejoin *r, GError **error)
 			 r->app->config->etcd.endpoint);
 }
 
-/* ---- what is done ---- */
+/* ---- actions ---- */
 
 static bool
 rejoin(Rejoin *r, bool goes_on, const char *why, GError **error)
@@ -281,7 +281,7 @@ rejoin(Rejoin *r, bool goes_on, const char *why, GError **error)
 	return true;
 }
 
-/* Nothing is under way. */
+/* No rejoin is under way. */
 static bool
 rejoin_if_damaged(Rejoin *r, GError **error)
 {
@@ -303,9 +303,9 @@ rejoin_if_damaged(Rejoin *r, GError **error)
 		return false;
 	if (damage == NULL && r->unseen) {
 		(void)gbe_throw(&local, GBE_ERROR_CANNOT_TELL,
-				"etcd's log is not in %s, and this device never saw it there; set "
-				"wal-dir= of [etcd] to its directory, or run `greenboot-etcd "
-				"cluster rejoin URL` if it is lost",
+				"etcd's log is not in %s, and this device never saw it there. Set "
+				"wal-dir= of [etcd] to its directory; if it is lost, run "
+				"`greenboot-etcd cluster rejoin URL`",
 				r->app->config->etcd.data_dir);
 	} else if (damage != NULL && rollback) {
 		/* A rollback is the remedy where one may follow. */
@@ -317,7 +317,7 @@ rejoin_if_damaged(Rejoin *r, GError **error)
 		    take_update_lock(r, &local))
 			return rejoin(r, false, damage, error);
 	}
-	/* Nothing is done now, so no other member has to wait for it. */
+	/* No rejoin follows now, so release the lock for the other members. */
 	if (gbe_json_string(r->record, "lock", NULL) != NULL &&
 	    (!ask_others(r, &others, error) || !release_update_lock(r, error)))
 		return false;
@@ -340,7 +340,7 @@ gbe_cluster_rejoin_if_needed(GbeApp *app, guint64 timeout, GbeRejoined *ret_rejo
 	bool ok = true;
 
 	ret_rejoined->action = "none";
-	/* Of two calls at once, each would take the update lock, and one would forget that it has it. */
+	/* Two concurrent calls would each take the update lock, and one would lose its record of it. */
 	if (!gbe_app_open_state(app, false, error) ||
 	    !gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, error) ||
 	    !gbe_lock_acquire_at(run_fd, "rejoin", OPERATION, 0, &lock, error))

@@ -23,8 +23,8 @@
 /* The options of all these verbs. */
 typedef struct {
 	bool dry_run;
-	/* rejoin, leave: as in members.h. reset: although members count on this one. recover: although the data of some
-	 * members was not looked at. */
+	/* rejoin, leave: as in members.h. reset: although other members need this one. recover: although the data of
+	 * some members was not looked at. */
 	bool force;
 	bool by_itself; /* rejoin: not if the member works, or the version of its etcd is unknown */
 	bool goes_on;	/* rejoin: only one that was interrupted, else GBE_ERROR_BUSY */
@@ -43,7 +43,7 @@ typedef struct {
 	char *name, *peer_url, *client_url;
 	guint64 id;	/* 0: with dry_run */
 	bool continued; /* an earlier call was cut */
-	bool asked;	/* join: whether the cluster has added this device is not known */
+	bool asked;	/* join: unknown whether the cluster has added this device */
 } GbeClusterSetupResult;
 
 void gbe_cluster_setup_result_clear(GbeClusterSetupResult *result);
@@ -61,7 +61,7 @@ bool gbe_cluster_rejoin(GbeApp *app, const GbeClusterSetup *options,
 typedef struct {
 	char *name;	     /* leave: the member's */
 	guint64 id;	     /* leave */
-	GbeBackupRef backup; /* which has the data; no name: there was none, or dry_run */
+	GbeBackupRef backup; /* which has the data; no name: no data was there, or dry_run */
 	bool continued;	     /* an earlier call was cut */
 } GbeClusterLeft;
 
@@ -72,7 +72,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterLeft, gbe_cluster_left_clear)
  * _CANNOT_TELL: the other members do not answer. */
 bool gbe_cluster_leave(GbeApp *app, const GbeClusterSetup *options, GbeClusterLeft *ret_left,
 		       GError **error) GBE_CHECKED;
-/* GBE_ERROR_REFUSED: other members count on this one, or that is unknown; force continues. */
+/* GBE_ERROR_REFUSED: other members need this one, or this is unknown; force continues. */
 bool gbe_cluster_reset(GbeApp *app, const GbeClusterSetup *options, GbeClusterLeft *ret_left,
 		       GError **error) GBE_CHECKED;
 
@@ -96,7 +96,8 @@ typedef struct {
 void gbe_cluster_recovered_clear(GbeClusterRecovered *recovered);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeClusterRecovered, gbe_cluster_recovered_clear)
 
-/* GBE_ERROR_REFUSED: the cluster has its quorum, some voters' data was not looked at, or this member's settings are not
- * this program's; _BUSY: etcd runs; _VERIFY_FAILED: data is damaged. @ret_recovered has the places on these errors as well. */
+/* GBE_ERROR_REFUSED: the cluster has its quorum, some voters' data was not looked at, or this member's settings are
+ * not this program's; _BUSY: etcd runs; _VERIFY_FAILED: data is damaged. @ret_recovered also has the places on these
+ * errors. */
 bool gbe_cluster_recover(GbeApp *app, const GbeClusterSetup *options,
 			 GbeClusterRecovered *ret_recovered, GError **error) GBE_CHECKED;

@@ -27,17 +27,16 @@ start_age(GbeApp *app, const char *const *argv, const char *keys, bool secret, i
 
 	if (!gbe_open_in_root(app->root_fd, PROGRAM, O_RDONLY, &program_fd, NULL))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "there is no " PROGRAM
-				 ", which encrypts and decrypts what is in a "
-				 "store: install age");
+				 "" PROGRAM
+				 " is missing: install age, which encrypts and decrypts snapshots");
 	if (!gbe_key_file_open(app, keys, secret, &keys_fd, error))
 		return gbe_prefix(error, "%s", keys);
 	streams.file_fd = keys_fd;
 	return gbe_child_start_filter(program_fd, argv, &streams, ret_child, error);
 }
 
-/* age says so of bytes that are not what was encrypted. All else (a signal, a read error, another identity) says nothing
- * of them. */
+/* These words mean that the bytes were changed after the encryption. Any other failure (a signal, a read error,
+ * another identity) proves no damage. */
 static bool
 is_damage(const char *said)
 {

@@ -14,7 +14,7 @@
 #define KEY_GROUP "default"
 /* A systemd credential of this name, where no file is configured. */
 #define CREDENTIAL "store-access-key"
-/* An upload that nobody has gone on with for that long is abandoned. */
+/* An upload without progress for that long is abandoned. */
 #define ABANDONED_SECONDS (7 * 86400)
 
 typedef struct {
@@ -61,7 +61,7 @@ take_listed(const char *path, guint64 size, gpointer data, GError **error)
 	g_autofree char *entry =
 	    slash != NULL ? g_strndup(path, (gsize)(slash - path)) : g_strdup(path);
 
-	/* An object of that name without a slash is no snapshot; nor is a deeper one part of it. */
+	/* Skip an object of that name without a slash, and objects at a deeper level. */
 	if (listing->entries && (slash == NULL || !gbe_snapshot_name_parse(entry, NULL)))
 		return listing->each(entry, NULL, 0, listing->data, error);
 	return slash == NULL || listing->each(entry, slash + 1, size, listing->data, error);
@@ -279,7 +279,7 @@ put_in_parts(Upload *upload, GError **error)
 		return true;
 	if (!g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 		return gbe_pass(error, &local);
-	/* The upload has come to its end, and this device has not learnt it: the answer was lost, or the power. */
+	/* The upload was completed, but the answer was lost, for instance in a power cut. */
 	if (done->parts != NULL && done->parts->len == count &&
 	    gbe_bucket_head(bucket_of(upload->depot), upload->path, &there, NULL) &&
 	    there == upload->size)
@@ -407,8 +407,8 @@ open_bucket(GbeApp *app, GbeBucketOptions *options, GbeBucket **ret_bucket, GErr
 	explicit_bzero(bytes, sizeof(bytes));
 	if (!ok)
 		return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-				 "[store] access-key-file, or the credential in its place, is not "
-				 "in the format of ~/.aws/credentials");
+				 "[store] access-key-file, or the systemd credential that replaces "
+				 "it, is not in the format of ~/.aws/credentials");
 	options->id = id = g_key_file_get_string(keys, KEY_GROUP, "aws_access_key_id", NULL);
 	options->secret = secret =
 	    g_key_file_get_string(keys, KEY_GROUP, "aws_secret_access_key", NULL);

@@ -151,7 +151,7 @@ copy_to_part(GbeDepot *depot, int fd, guint64 size, GbePart *part, GError **erro
 	}
 	if (!gbe_sync_file(part->fd, part->name, error))
 		return false;
-	/* Compares what is on the disk, and not in the kernel's cache. */
+	/* Compares the bytes on the disk, not those in the kernel's cache. */
 	(void)posix_fadvise(part->fd, 0, 0, POSIX_FADV_DONTNEED);
 	for (guint64 at = 0; at < size; at += got) {
 		gsize want = MIN(sizeof(bytes), size - at);
@@ -161,12 +161,12 @@ copy_to_part(GbeDepot *depot, int fd, guint64 size, GbePart *part, GError **erro
 			return false;
 		if (got != want || back_got != want || memcmp(bytes, back, want) != 0)
 			return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-					 "what was read back is not what was written");
+					 "the bytes that were read back differ from those written");
 	}
 	return true;
 }
 
-/* A share may be slow, but it keeps what it has: an interrupted copy begins again. */
+/* An interrupted copy begins again: a share may be slow, but loses no complete file. */
 static bool
 put_file(GbeDepot *depot, const char *path, int fd, guint64 size,
 	 const GbeDepotResume *resume G_GNUC_UNUSED, GError **error)
@@ -269,7 +269,8 @@ gbe_depot_open_directory(GbeApp *app, const char *path, GbeDepot **ret_place, GE
 	if (!gbe_open_in_root(app->root_fd, absolute, O_RDONLY | O_DIRECTORY, &fd, &local)) {
 		if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-					 "the store %s is not there; make it, or mount what has it",
+					 "the store %s does not exist; create the directory, or "
+					 "mount its file system",
 					 path);
 		return gbe_throw(error, GBE_ERROR_FAILED,
 				 "the store: %s; --store=DIR names another one", local->message);
@@ -285,8 +286,8 @@ gbe_depot_open_directory(GbeApp *app, const char *path, GbeDepot **ret_place, GE
 	    gbe_history_load(app, depot->identifier, &offsite, NULL) && offsite.elsewhere &&
 	    !gbe_depot_is_elsewhere(depot))
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "the store %s was on a disk or a share of its own at the last "
-				 "push, and is not now; mount what has it",
+				 "nothing is mounted at the store %s, which was a disk or a share "
+				 "of its own at the last push; mount it",
 				 path);
 	*ret_place = g_steal_pointer(&depot);
 	return true;

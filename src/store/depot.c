@@ -92,7 +92,7 @@ gbe_depot_put_text(GbeDepot *depot, const char *path, const char *text, GError *
 	    !gbe_depot_read(depot, path, size, &back, &back_size, error))
 		return false;
 	return (back_size == size && memcmp(back, text, size) == 0) ||
-	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s is not what was written", path);
+	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s differs from the bytes written", path);
 }
 
 bool

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where a store of snapshots lies: a directory, or a bucket. Its files are named ENTRY/FILE. A file appears as a
- * whole or not at all; no other rule is made here. Most users of a depot do not know which kind it is. Implemented in
- * depot.c, depot-directory.c, depot-bucket.c.
+ * The place of a store of snapshots: a directory, or a bucket. Its files are named ENTRY/FILE. A file appears
+ * complete or not at all. Most callers do not depend on the kind. Implemented in depot.c, depot-directory.c,
+ * depot-bucket.c.
  */
 #pragma once
 
@@ -11,9 +11,10 @@
 
 typedef struct GbeDepot GbeDepot;
 
-/* The size of what is no regular file. */
+/* Instead of a size: the entry is not a regular file. */
 #define GBE_DEPOT_ODD G_MAXUINT64
-/* @file NULL: @entry is no directory, or its name is no snapshot's. The same entry may come more than once. */
+/* @file NULL: @entry is not a directory, or its name is not that of a snapshot. The same entry may come more than
+ * once. */
 typedef bool (*GbeDepotEach)(const char *entry, const char *file, guint64 size, gpointer data,
 			     GError **error);
 typedef bool (*GbeDepotUse)(int fd, gpointer data, GError **error);
@@ -55,17 +56,17 @@ struct GbeDepot {
 	guint64 requests, sent; /* what its calls have cost, as of gbe_depot_count() */
 };
 
-/* @directory NULL: the configured one, [store] directory or url. GBE_ERROR_USAGE: none is given; _NOT_FOUND: the
- * directory is not there, or what was mounted there at the last push. A bucket is not asked yet. */
+/* @directory NULL: the configured one, [store] directory or url. GBE_ERROR_USAGE: no store is given; _NOT_FOUND: the
+ * directory, or the file system that was mounted there at the last push, is missing. A bucket is not asked yet. */
 bool gbe_depot_open(GbeApp *app, const char *directory, GbeDepot **ret_place,
 		    GError **error) GBE_CHECKED;
 void gbe_depot_free(GbeDepot *depot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeDepot, gbe_depot_free)
-/* The open directory, borrowed; -1: it is none. */
+/* The open directory, borrowed; -1: the store is a bucket. */
 int gbe_depot_directory(const GbeDepot *depot);
 /* Brings ->requests and ->sent up to date. */
 void gbe_depot_count(GbeDepot *depot);
-/* Is it a directory on another file system than the device's own? Also true where that cannot be told. */
+/* Is the depot a directory on another file system than the device's own? Also true if this is unknown. */
 bool gbe_depot_is_elsewhere(const GbeDepot *depot);
 
 bool gbe_depot_list(GbeDepot *depot, GbeDepotEach each, gpointer data, GError **error) GBE_CHECKED;
@@ -80,18 +81,18 @@ bool gbe_depot_read(GbeDepot *depot, const char *path, gsize max, char **ret_byt
  * @use. */
 bool gbe_depot_use(GbeDepot *depot, const char *path, GbeDepotUse use, gpointer data,
 		   GError **error) GBE_CHECKED;
-/* Writes the first @size bytes of @fd to a file, and sees that the depot has them. Makes its directory. @resume may be
- * NULL. A power cut leaves the whole file or none; beside it perhaps a part, which the next one takes over. */
+/* Writes the first @size bytes of @fd to a file, and checks that the depot has them. Makes its directory. @resume may
+ * be NULL. A power cut leaves the complete file or none, and possibly a part, which the next call resumes. */
 bool gbe_depot_put(GbeDepot *depot, const char *path, int fd, guint64 size,
 		   const GbeDepotResume *resume, GError **error) GBE_CHECKED;
-/* Reads it back, too. */
+/* Also reads the text back. */
 bool gbe_depot_put_text(GbeDepot *depot, const char *path, const char *text,
 			GError **error) GBE_CHECKED;
 /* Takes the file's name away, durably. A directory keeps the file as a part, so that a sweep finds the entry. */
 bool gbe_depot_unpublish(GbeDepot *depot, const char *path, GError **error) GBE_CHECKED;
-/* Removes one file, durably. No error where there is none. */
+/* Removes one file, durably. A missing file is not an error. */
 bool gbe_depot_remove(GbeDepot *depot, const char *path, GError **error) GBE_CHECKED;
-/* Calls @each for every file of @entry, whatever its name. No error where there is no such entry. */
+/* Calls @each for every file of @entry, whatever its name. A missing entry is not an error. */
 bool gbe_depot_files(GbeDepot *depot, const char *entry, GbeDepotEach each, gpointer data,
 		     GError **error) GBE_CHECKED;
 /* Removes an entry with all of its files. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* greenboot-etcd-store: store list, push, pull, verify, send, prune, requests: snapshots in a directory or a bucket that other tools read and
- * write, too. */
+/* greenboot-etcd-store: store list, push, pull, verify, send, prune, requests. The snapshots lie in a directory or a
+ * bucket that other tools also read and write. */
 #include "app/by-hand/by-hand.h"
 #include "app/state/history.h"
 #include "base/sha256.h"
@@ -107,11 +107,11 @@ print_list(const ListAnswer *answer)
 	}
 	gbe_table_print(table);
 	if (answer->missing != NULL)
-		gbe_complain("this device has pushed or pulled %s, and none as new is here: "
-			     "somebody has removed it, or this is another store",
+		gbe_complain("the store lacks %s, which this device has pushed or pulled: the "
+			     "snapshot was removed, or this is another store",
 			     answer->missing);
 	if (answer->foreign_more > 0)
-		gbe_print("... and %u more names that are no snapshots\n", answer->foreign_more);
+		gbe_print("... and %u more names of other files\n", answer->foreign_more);
 }
 
 static bool
@@ -195,8 +195,7 @@ push_snapshot(GbeCli *cli, char **arguments, GError **error)
 
 	if (arg_queue && (arg_store != NULL || arguments[0] != NULL))
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--queue is for the configured store, and for etcd as it is: it "
-				 "takes no --store, no NAME and no FILE");
+				 "--queue cannot be combined with --store, NAME or PATH");
 	if (arg_timeout != NULL)
 		order.timeout = arg_seconds;
 	gbe_progress_begin(cli, "pushed");
@@ -244,8 +243,8 @@ pull_snapshot(GbeCli *cli, char **arguments, GError **error)
 static void
 print_proved(const GbeCli *cli, const GbeStoreProved *proved)
 {
-	const char *how = !proved->read	     ? "its bytes are those that were pushed"
-			  : proved->compared ? "sound, and what was pushed"
+	const char *how = !proved->read	     ? "the bytes match the push"
+			  : proved->compared ? "sound, matches the push"
 					     : "sound";
 
 	if (cli->json) {
@@ -389,7 +388,7 @@ run_requests(GbeCli *cli, char **arguments, GError **error)
 	if (!gbe_store_requests_run(cli->app, arg_store, &requests, error))
 		return false;
 	gbe_cli_changed(cli, false);
-	/* A timer also starts this verb, and mostly there are no requests: then it prints nothing. */
+	/* A timer also starts this verb, mostly without any request to do: then print nothing. */
 	if (requests->len > 0 || cli->json)
 		print_requests(cli, requests);
 	for (guint i = 0; i < requests->len; i++)

@@ -128,7 +128,7 @@ typedef struct {
 	GbeOffsite offsite;
 	GbeSha256 sum;
 	GbeStoreProved proved;
-	const char *missing; /* the last push, where it is not among those that can be read; NULL */
+	const char *missing; /* the last push, if it cannot be read; NULL */
 } Prove;
 
 static void
@@ -144,11 +144,12 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Prove, prove_clear)
 static bool
 differs(const Prove *prove, const char *what, GError **error)
 {
-	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s in %s is not what was pushed: %s",
+	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
+			 "%s in %s differs from the snapshot that was pushed: %s",
 			 prove->reading.stored->name, prove->reading.store->depot->shown, what);
 }
 
-/* The record is of the last push alone. */
+/* The record describes only the last push. */
 static bool
 is_recorded(const Prove *prove)
 {
@@ -172,11 +173,11 @@ read_and_compare(Prove *prove, GError **error)
 		return true;
 	db = &prove->proved.verification->directory.db;
 	if (offsite->sha256 != NULL && !g_str_equal(offsite->sha256, sha256))
-		return differs(prove, "it is another database", error);
+		return differs(prove, "the database is another one", error);
 	if (offsite->pushed_revision >= 0 && offsite->pushed_revision != db->revision)
-		return differs(prove, "it has another revision", error);
+		return differs(prove, "the revision differs", error);
 	if (offsite->hash_kv >= 0 && db->has_hash_kv && offsite->hash_kv != (gint64)db->hash_kv)
-		return differs(prove, "its keys have another hash", error);
+		return differs(prove, "the hash of the keys differs", error);
 	prove->proved.compared = true;
 	return true;
 }
@@ -194,7 +195,7 @@ sum_piece(int fd, gpointer data, GError **error)
 					       prove->reading.stored->name);
 		/* A server may send without end. */
 		if (n > 0 && prove->reading.done + (guint64)n > prove->reading.stored->size)
-			return differs(prove, "it is longer", error);
+			return differs(prove, "the file is longer", error);
 		if (n > 0) {
 			gbe_sha256_push(&prove->sum, bytes, (gsize)n);
 			if (!report_read(&prove->reading, (gsize)n, error))
@@ -214,8 +215,8 @@ compare_bytes(Prove *prove, GError **error)
 
 	if (!is_recorded(prove) || prove->offsite.stored_sha256 == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s in %s is encrypted, and this device did not push it last: "
-				 "--identity=FILE or [store] identity name what decrypts it",
+				 "%s in %s is encrypted, and this device has no record of its "
+				 "bytes; use --identity=FILE, or set [store] identity",
 				 prove->reading.stored->name, prove->reading.store->depot->shown);
 	gbe_sha256_init(&prove->sum);
 	if (!gbe_depot_use(prove->reading.store->depot, path, sum_piece, prove, error) ||
@@ -223,7 +224,7 @@ compare_bytes(Prove *prove, GError **error)
 		return false;
 	text = gbe_sha256_text(digest);
 	prove->proved.compared = g_str_equal(text, prove->offsite.stored_sha256);
-	return prove->proved.compared || differs(prove, "its bytes are others", error);
+	return prove->proved.compared || differs(prove, "the bytes differ", error);
 }
 
 static void
@@ -238,7 +239,7 @@ note_proved(GbeOffsite *offsite, gpointer data)
 	offsite->proved_at = g_get_real_time() / G_USEC_PER_SEC;
 	offsite->proved_revision =
 	    verification != NULL ? verification->directory.db.revision : offsite->pushed_revision;
-	/* An older one says nothing of a damaged newer one. */
+	/* An older snapshot proves nothing about a newer one that is damaged. */
 	if (gbe_history_is_newer(offsite->damaged, prove->reading.stored->name))
 		return;
 	g_clear_pointer(&offsite->damaged, g_free);
@@ -279,12 +280,12 @@ gbe_store_prove(GbeApp *app, const GbeStorePull *options, GbeStoreProved *ret_pr
 	store = prove.reading.store;
 	stored = prove.reading.stored;
 	gbe_history_read(app, store->depot->identifier, &prove.offsite);
-	/* An older one says nothing of what was pushed last. */
+	/* An older snapshot proves nothing about the last push. */
 	if (g_str_equal(options->name, GBE_SNAPSHOT_LATEST) &&
 	    gbe_history_is_newer(prove.offsite.pushed, stored->name)) {
 		prove.missing = prove.offsite.pushed;
 		ok = gbe_throw(&local, GBE_ERROR_VERIFY_FAILED,
-			       "%s was pushed last, and the newest that can be read in %s is %s",
+			       "%s was pushed last, but the newest readable snapshot in %s is %s",
 			       prove.missing, store->depot->shown, stored->name);
 	} else if (stored->encrypted && store->identity == NULL) {
 		ok = compare_bytes(&prove, &local);

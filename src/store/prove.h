@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reading a snapshot back from the store: into a file (pull), or only to compare it with what was pushed (prove). Both
- * read the whole snapshot, decrypt it if this device has an identity, verify it in full, and compare it with the record of
- * the push. The proof is recorded (app/state/history.h). The store stays as it is.
+ * Reading a snapshot back from the store: into a file (pull), or only to compare it with the record of its push
+ * (prove). Both read the whole snapshot, decrypt it if this device has an identity, verify it in full, and compare it
+ * with that record. The proof is recorded (app/state/history.h). The store is not changed.
  */
 #pragma once
 
@@ -26,14 +26,14 @@ bool gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 typedef struct {
 	char *name;
 	bool read;     /* false: only its bytes were compared, without an identity */
-	bool compared; /* with what was recorded when it was pushed */
+	bool compared; /* with the record of its push */
 	GbeVerification *verification; /* where it was read; else NULL */
 } GbeStoreProved;
 
 void gbe_store_proved_clear(GbeStoreProved *proved);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeStoreProved, gbe_store_proved_clear)
 
-/* GBE_ERROR_VERIFY_FAILED: it is damaged, or is not what was pushed; that is recorded, too. _REFUSED: it is encrypted,
- * no identity is here, and its bytes are not known. */
+/* GBE_ERROR_VERIFY_FAILED: the snapshot is damaged, or differs from the push; this is also recorded. _REFUSED: the
+ * snapshot is encrypted, no identity is here, and its bytes are unknown. */
 bool gbe_store_prove(GbeApp *app, const GbeStorePull *options, GbeStoreProved *ret_proved,
 		     GError **error) GBE_CHECKED;

@@ -9,7 +9,7 @@
 #define HOURLY 168
 #define DAILY 730
 
-/* Finds the newest sound snapshot among those that stay. */
+/* Succeeds if at least one of the snapshots that stay is sound. */
 static bool
 check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePeriodPoint *points,
 	    GError **error)
@@ -31,7 +31,7 @@ check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbeP
 			return false;
 	}
 	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-			 "none of those that would stay in %s is sound: nothing was removed",
+			 "every snapshot that would stay in %s is damaged; no snapshot was removed",
 			 store->depot->shown);
 }
 
@@ -48,14 +48,15 @@ remove_all(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePe
 			continue;
 		if (removed->len == 0 && !check_floor(store, complete, points, error))
 			return false;
-		/* Without its meta file, an entry is no snapshot for any tool; the next prune removes what is left then. */
+		/* Without its meta file, no tool takes the entry for a snapshot. The next prune removes the rest of
+		 * it. */
 		if (!dry_run && (!gbe_depot_unpublish(store->depot, meta, error) ||
 				 GBE_FAULT("store-unpublished", error) ||
 				 !gbe_depot_remove_entry(store->depot, stored->name, error)))
 			return gbe_prefix(error, "%s", store->depot->shown);
 		removal = g_new0(GbeByHandRemoval, 1);
 		removal->name = g_strdup(stored->name);
-		removal->reason = g_strdup("neither the first of an hour nor of a day to keep");
+		removal->reason = g_strdup("not the first of an hour or a day to keep");
 		g_ptr_array_add(removed, removal);
 	}
 	return true;
@@ -78,8 +79,8 @@ gbe_store_prune(GbeApp *app, const char *directory, bool dry_run, GPtrArray **re
 	for (guint i = 0; i < store->stored->len; i++) {
 		GbeStored *stored = store->stored->pdata[i];
 
-		/* With [store] key, only snapshots that a holder of it has pushed count and go. A person who can write
-		 * to the store, but not remove from it, could else have this device remove its own. */
+		/* With [store] key, count and remove only snapshots that were signed with it. Otherwise a person who
+		 * can only add to the store could make this device remove its own snapshots. */
 		if (stored->state != GBE_STORED_COMPLETE || stored->holds_something ||
 		    (app->config->store.key != NULL && !stored->has_hmac))
 			continue;

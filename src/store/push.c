@@ -81,7 +81,7 @@ push_clear(Push *push)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Push, push_clear)
 
-/* ---- what is pushed ---- */
+/* ---- the source ---- */
 
 static bool
 make_temporary(Push *push, GError **error)
@@ -104,7 +104,8 @@ make_temporary(Push *push, GError **error)
 
 		gbe_app_endpoint(push->change.app, &at);
 		if (gbe_client_open(&at.endpoint, &client, &failure) &&
-		    gbe_client_status(client, gbe_app_deadline(push->change.app), &status, &failure)) {
+		    gbe_client_status(client, gbe_app_deadline(push->change.app), &status,
+				      &failure)) {
 			push->pushed.meta.etcd_version = g_strdup(status.version);
 			gbe_message_clear(GBE_MESSAGE_STATUS, &status);
 		}
@@ -139,8 +140,7 @@ open_source(gpointer change, GError **error)
 	const GbeDb *db;
 	struct stat st;
 
-	if (!gbe_app_keys(app, &push->keys, error) ||
-	    !gbe_snapshot_store_sweep(push->store, error))
+	if (!gbe_app_keys(app, &push->keys, error) || !gbe_snapshot_store_sweep(push->store, error))
 		return false;
 	push->what = source != NULL ? source : "etcd's snapshot";
 	if (source == NULL || strchr(source, '/') == NULL) {
@@ -172,7 +172,7 @@ open_source(gpointer change, GError **error)
 	return true;
 }
 
-/* ---- how ---- */
+/* ---- the steps of an entry ---- */
 
 static bool
 make_entry(gpointer change, GError **error)
@@ -291,8 +291,8 @@ encrypt_data(Push *push, GError **error)
 				 error))
 		return false;
 	if (!rewind_file(push->source_fd, push->what, error) ||
-	    !gbe_age_encrypt_gzip(push->change.app, recipients, push->source_fd, push->what, push->data.fd,
-				  watch_piece, push, error))
+	    !gbe_age_encrypt_gzip(push->change.app, recipients, push->source_fd, push->what,
+				  push->data.fd, watch_piece, push, error))
 		return false;
 	if (!sum_up(push, &written, error) || !gbe_sync_file(push->data.fd, push->data.part, error))
 		return false;
@@ -306,7 +306,7 @@ encrypt_data(Push *push, GError **error)
 	push->pushed.stored_sha256 = g_strdup(written);
 	return g_str_equal(written, on_disk) ||
 	       gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-			 "what was read back is not what was written");
+			 "the bytes that were read back differ from those written");
 }
 
 static bool
@@ -336,7 +336,7 @@ write_data(gpointer change, GError **error)
 		return false;
 	return gbe_snapshot_unpack(push->data.fd, push->what, NULL, NULL, &push->pushed.sha256,
 				   error) ||
-	       gbe_prefix(error, "what was read back");
+	       gbe_prefix(error, "reading back");
 }
 
 static bool
@@ -384,7 +384,7 @@ publish_entry(gpointer change, GError **error)
 	return gbe_part_publish(&push->data, error) && gbe_part_publish(&push->meta, error);
 }
 
-/* The caller holds the lock of the store. push_clear() takes back what was not published. */
+/* The caller holds the lock of the store. push_clear() removes an entry that was not published. */
 static const GbeStep push_steps[] = {
     {"store-source-opened", open_source, NULL, GBE_STEP_UNLOCKED, 0},
     {"store-entry-made", make_entry, NULL, GBE_STEP_UNLOCKED, 0},
@@ -399,22 +399,20 @@ gbe_store_write_entry(GbeApp *app, GbeSnapshotStore *store, const GbeStorePush *
 		      const char *known, GbeStoreNote note, GbeStorePushed *ret_pushed,
 		      GError **error)
 {
-	g_auto(Push) push = {.change = {.app = app,
-					.name = "store push",
-					.steps = push_steps,
-					.by_any_user = true},
-			     .options = options,
-			     .store = store,
-			     .known = known,
-			     .note = note,
-			     .source_fd = -1,
-			     .entry_fd = -1,
-			     .lock_fd = -1,
-			     .room = {.fd = -1},
-			     .data = {.fd = -1},
-			     .meta = {.fd = -1},
-			     .seal = {.fd = -1},
-			     .device = {.fd = -1}};
+	g_auto(Push) push = {
+	    .change = {.app = app, .name = "store push", .steps = push_steps, .by_any_user = true},
+	    .options = options,
+	    .store = store,
+	    .known = known,
+	    .note = note,
+	    .source_fd = -1,
+	    .entry_fd = -1,
+	    .lock_fd = -1,
+	    .room = {.fd = -1},
+	    .data = {.fd = -1},
+	    .meta = {.fd = -1},
+	    .seal = {.fd = -1},
+	    .device = {.fd = -1}};
 
 	if (!gbe_change_run(&push.change, error))
 		return push.change.failed > push_steps &&

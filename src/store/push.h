@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A push: a snapshot is made, proved, and stored. Into a directory, it is written where it belongs. For a bucket,
- * and for one that a timer asks for, it goes into the queue first (store/queue.h), from where it is sent.
+ * A push makes a snapshot, proves it, and stores it. A directory gets the snapshot at once. A snapshot for a bucket,
+ * or for a push by the timer, first goes into the queue (store/queue.h), and is sent from there.
  */
 #pragma once
 
@@ -11,8 +11,9 @@ typedef struct {
 	const char *store;  /* NULL: the configured one */
 	const char *source; /* a backup; with a '/' a snapshot file; NULL: the running etcd */
 	guint64 timeout;    /* seconds, for etcd */
-	bool queue; /* put it into the queue, and send nothing; not where nothing has changed */
-	bool sent_later; /* it is enough that it waits in the queue, where another process sends */
+	bool queue;	    /* put it into the queue if anything has changed, and send nothing */
+	bool
+	    sent_later; /* success if the snapshot waits in the queue while another process sends */
 	GbeStoreProgress progress;
 	gpointer progress_data;
 } GbeStorePush;
@@ -23,7 +24,7 @@ typedef struct {
 	guint64 size;	     /* bytes in the store */
 	char *sha256;	     /* of the database */
 	char *stored_sha256; /* of the file in the store, where it is encrypted; else NULL */
-	bool bound;	     /* it says which device pushed it */
+	bool bound;	     /* the snapshot names the device that pushed it */
 	GbeVerification *verification; /* of the stored snapshot, with its name */
 } GbeStorePushed;
 

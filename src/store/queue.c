@@ -37,7 +37,7 @@ open_queue(GbeApp *app, GbeSnapshotStore **ret_queue, GError **error)
 	       gbe_snapshot_store_open(app, QUEUE_DIR, ret_queue, error);
 }
 
-/* Damaged ones also count, until a person mends them or newer ones take their place. */
+/* Damaged snapshots also count, until a person repairs them or newer ones replace them. */
 static guint
 count_waiting(const GbeSnapshotStore *queue)
 {
@@ -114,7 +114,8 @@ drop_oldest(GbeApp *app, GError **error)
 		if (!stored->has_meta)
 			continue;
 		more--;
-		/* The sender holds a lock on its data; what it has sent of it would be lost. */
+		/* Its sender holds a lock on the data. Removing the entry would waste the parts that were already
+		 * sent. */
 		if (gbe_open_dir_at(gbe_depot_directory(queue->depot), stored->name, &entry_fd,
 				    NULL) &&
 		    !gbe_stored_is_free(entry_fd))
@@ -323,8 +324,7 @@ choose_next(const Send *send)
 			continue;
 		/* Has a part of it been sent to this store? */
 		read_transfer(send->queue, stored->name, &record);
-		if (record.upload != NULL &&
-		    g_strcmp0(record.store, send->depot->identifier) == 0)
+		if (record.upload != NULL && g_strcmp0(record.store, send->depot->identifier) == 0)
 			return stored;
 		if (newest == NULL)
 			newest = stored;
@@ -351,7 +351,7 @@ choose_entry(gpointer change, GError **error)
 		return false;
 	read_transfer(send->queue, send->stored->name, &send->record);
 	gbe_transfer_begin(&send->record, send->depot->identifier);
-	/* Do not send what no reader of the store would take for a snapshot. */
+	/* Do not send an entry that no reader of the store would accept as a snapshot. */
 	if (send->stored->why != NULL)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "%s is damaged in the queue: %s",
 				 send->stored->name, send->stored->why);
@@ -359,9 +359,9 @@ choose_entry(gpointer change, GError **error)
 			      &size, error) ||
 	    !gbe_snapshot_meta_parse(text, size, &meta, error))
 		return gbe_prefix(error, "%s is damaged in the queue", send->stored->name);
-	send->data = g_build_filename(
-	    send->stored->name, send->stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA,
-	    NULL);
+	send->data =
+	    g_build_filename(send->stored->name,
+			     send->stored->encrypted ? GBE_SNAPSHOT_AGE : GBE_SNAPSHOT_DATA, NULL);
 	return look_there(send, error);
 }
 
@@ -373,8 +373,8 @@ send_data(gpointer change, GError **error)
 
 	if (send->there)
 		return true;
-	send->data_fd = openat(send->entry_fd, strrchr(send->data, '/') + 1,
-			       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	send->data_fd =
+	    openat(send->entry_fd, strrchr(send->data, '/') + 1, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (send->data_fd < 0)
 		return gbe_throw_errno(error, errno, "cannot open %s in the queue", send->data);
 	/* Keeps drop_oldest() from removing the entry meanwhile. */
@@ -450,7 +450,8 @@ leave_queue(gpointer change, GError **error)
 	return remove_waiting(send->queue, send->stored->name, error);
 }
 
-/* Under the sender's own lock: greenboot waits for that of the program. queue.h says what a power cut leaves. */
+/* Under the sender's own lock, because greenboot waits for the program's. queue.h describes the state after a power
+ * cut. */
 static const GbeStep send_steps[] = {
     {"store-entry-chosen", choose_entry, NULL, GBE_STEP_UNLOCKED, 0},
     {"store-data-sent", send_data, NULL, GBE_STEP_UNLOCKED, 0},
@@ -462,7 +463,7 @@ static const GbeStep send_steps[] = {
     {NULL, NULL, NULL, 0, 0},
 };
 
-/* The store answers, and takes this snapshot not: it may well take another one. */
+/* Does the store answer, but refuse this snapshot? Then another snapshot may succeed. */
 static bool
 is_of_the_snapshot(const GError *error)
 {

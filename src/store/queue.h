@@ -8,16 +8,16 @@
 
 #include "store/push.h"
 
-/* Puts one into the queue, and drops the oldest beyond [store] queue-keep. @identifier: of the configured depot;
- * @there: it may be asked. The caller holds the lock "store". */
+/* Puts a snapshot into the queue, and drops the oldest beyond [store] queue-keep. @identifier: of the configured
+ * depot; @there: the depot may be asked. The caller holds the lock "store". */
 bool gbe_queue_add(GbeApp *app, const char *identifier, bool there, const GbeStorePush *options,
 		   GbeStorePushed *ret_pushed, GError **error) GBE_CHECKED;
-/* True: etcd has nothing that was not pushed, or does not wait already; a refused snapshot does not count. Costs the
- * store one question. @depot NULL: the store is missing. */
+/* True: all that etcd has was pushed, or waits already; a refused snapshot does not count. Costs one request to the
+ * store. @depot NULL: the store is missing. */
 bool gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot);
 
-/* Sends @name, and then takes it out of the queue. No error where it does not wait. GBE_ERROR_BUSY: another process
- * sends.
+/* Sends @name, and then removes it from the queue. Succeeds if the queue does not have @name. GBE_ERROR_BUSY: another
+ * process sends.
  *
  * A power cut leaves after step n:
  *
@@ -27,16 +27,15 @@ bool gbe_queue_is_unchanged(GbeApp *app, GbeDepot *depot);
  *                                                          recognised there
  *   4  it is gone from the queue                           the record of the store may lack it
  *
- * Within step 1 the parts that the server has are recorded, and the next sender sends the others. A failure
- * stays in the snapshot's record, with the reason, until it is sent or fails for another reason. */
+ * During step 1, each part that the server has is recorded, and the next sender sends the others. A failure stays in
+ * the snapshot's record, with the reason, until the snapshot is sent or fails for another reason. */
 bool gbe_queue_send(GbeApp *app, GbeDepot *depot, const char *name, GError **error) GBE_CHECKED;
-/* Sends each snapshot that waits, once, the newest first, and what comes meanwhile; calls @sent for each that was sent.
- * A snapshot that the store refuses, or that is damaged, is kept, and the others are still sent. True: nothing waits.
- * An error: of the newest that was refused; or the store cannot be asked, and the others were not tried. */
+/* Tries to send each waiting snapshot once, the newest first, also those that arrive meanwhile. Calls @sent for each
+ * success. A refused or damaged snapshot is kept, and the others are still sent. True: the queue is empty. The error
+ * is that of the newest refused snapshot; or the store does not answer, and the others were not tried. */
 typedef void (*GbeQueueSent)(const char *name, gpointer data);
 bool gbe_queue_send_all(GbeApp *app, GbeDepot *depot, GbeQueueSent sent, gpointer data,
 			GError **error) GBE_CHECKED;
-/* Sends all that waits again and again: after a failure it waits, for 1 min at first and up to 6 h, for a change of the
- * network, or for a newer snapshot. Each attempt with all that waits may take @seconds. Ends when nothing waits; runs as
- * a service. */
+/* Sends the queue until it is empty; runs as a service. After a failure, waits for 1 min at first and up to 6 h, for
+ * a change of the network, or for a newer snapshot. Each attempt with the whole queue may take @seconds. */
 bool gbe_queue_drain(GbeApp *app, guint64 seconds, GError **error) GBE_CHECKED;

@@ -35,7 +35,7 @@ typedef struct {
 	GbeSnapshotStore *store;
 	const char *directory; /* of the store, as it was given */
 	bool in_bucket;
-	int fd; /* of the requests; -1: there is no such directory, or they are in a bucket */
+	int fd; /* of the directory of requests; -1: the directory is missing, or the store is a bucket */
 	GPtrArray *requests;
 } Requests;
 
@@ -60,7 +60,7 @@ stored_request_free(gpointer data)
 	g_free(request);
 }
 
-/* Of those with one name, the one that waits is first: a deletion that is cut leaves nothing to be carried out. */
+/* Of two with one name, the waiting one is first: an interrupted deletion leaves no request to be done. */
 static int
 by_name(gconstpointer a, gconstpointer b)
 {
@@ -179,8 +179,8 @@ take_listed(const char *entry G_GNUC_UNUSED, const char *file, guint64 size G_GN
 		   REQUESTS_MAX);
 }
 
-/* A directory must be root's, whatever the path to it. Of a bucket, root is whoever has its key: so a snapshot that is
- * asked for must be signed by another device's. */
+/* Only root may be able to write to the directory, or to a directory on its path. In a bucket, every holder of the
+ * access key can write. Therefore a snapshot to be restored must be signed by a device. */
 static bool
 list_requests(Requests *requests, GError **error)
 {
@@ -198,8 +198,8 @@ list_requests(Requests *requests, GError **error)
 	if (requests->in_bucket) {
 		if (app->config->store.key == NULL)
 			return gbe_throw(error, GBE_ERROR_REFUSED,
-					 "requests in a bucket are carried out only where [store] "
-					 "key proves what they ask for");
+					 "requests in a bucket need [store] key, which proves the "
+					 "snapshots that they name");
 		return gbe_depot_files(depot, GBE_STORE_REQUESTS, take_listed, requests->requests,
 				       error) ||
 		       gbe_prefix(error, "%s", depot->shown);
@@ -242,7 +242,7 @@ gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_requests
 	return true;
 }
 
-/* Durable: no work is done before, and none is repeated after. An older file of that name is removed first. */
+/* Durable: no work is done before this, and no work is repeated after it. An older file of that name is replaced. */
 static bool
 move_request(const Requests *requests, GbeStoredRequest *request, GbeStoreRequestState state,
 	     GError **error)
@@ -251,9 +251,9 @@ move_request(const Requests *requests, GbeStoredRequest *request, GbeStoreReques
 	g_autofree char *to = gbe_store_request_file(request->name, state);
 
 	if (requests->in_bucket) {
-		/* An object store cannot rename: the new name is there first. A power cut in between leaves both: the
-		 * request still waits, for its work begins when the old name is gone. The text of one that is too long,
-		 * and refused, is of no use. */
+		/* An object store cannot rename, so the new name is written first. A power cut in between leaves both
+		 * names: the request still waits, because its work begins only after the old name was removed. A text
+		 * that is too long is refused, and not copied. */
 		g_autofree char *from_path = path_of(from), *to_path = path_of(to);
 		g_autoptr(GError) local = NULL;
 		g_autofree char *bytes = NULL;
@@ -272,7 +272,8 @@ move_request(const Requests *requests, GbeStoredRequest *request, GbeStoreReques
 		return gbe_throw_errno(error, errno, "cannot make %s of %s", to, from);
 	}
 	request->state = state;
-	/* The reason lies next to a request that was refused or failed, for those who cannot read the journal. */
+	/* Write the reason next to a request that was refused or failed: its author may be unable to read the
+	 * journal. */
 	if (request->why != NULL) {
 		g_autofree char *file = why_file(request);
 		g_autofree char *text = g_strconcat(request->why, "\n", NULL);
@@ -315,7 +316,7 @@ prepare_restore(const Requests *requests, GbeStoredRequest *request, GError **er
 		return false;
 	name = g_strconcat("store-", snapshot, NULL);
 	import.name = restore.name = g_strdelimit(name, ":", '-');
-	/* An earlier request, perhaps one that was cut, has made the backup. */
+	/* An earlier request, perhaps an interrupted one, has made the backup. */
 	asked = gbe_by_hand_request(requests->app, &restore, &restored, &local);
 	ok = asked || (gbe_pass_unless(error, &local, GBE_ERROR_NOT_FOUND) &&
 		       gbe_import(requests->app, &import, &imported, error));
@@ -391,13 +392,13 @@ gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 			g_usleep(SETTLE_SECONDS * G_USEC_PER_SEC);
 		look_at_request(&requests, request);
 	}
-	/* One that cannot be carried out does not hold up the others, where the store answers. */
+	/* A request that fails does not keep the others waiting, as long as the store answers. */
 	for (guint i = 0; i < requests.requests->len; i++) {
 		g_autoptr(GError) local = NULL;
 
 		if (carry_out(&requests, requests.requests->pdata[i], &local))
 			continue;
-		/* One that waits is no failure beside one that failed. */
+		/* A failure is reported before a request that has to wait. */
 		if (first == NULL || g_error_matches(first, GBE_ERROR, GBE_ERROR_BUSY)) {
 			g_clear_error(&first);
 			first = g_error_copy(local);

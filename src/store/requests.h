@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Requests in a store of snapshots (store/core/store-request.h), for people who reach the store and not the
- * device. A backup is pushed when the requests are looked at. A restore is prepared then, as a backup that `restore
- * --next-boot` names; prerun carries it out at the next boot.
+ * Requests in a store of snapshots (store/core/store-request.h), for people who reach the store but not the device.
+ * `store requests run` pushes a requested backup at once. A requested restore is prepared as a backup that `restore
+ * --next-boot` names; prerun restores it at the next boot.
  */
 #pragma once
 
@@ -20,18 +20,18 @@ typedef struct {
 	char *result; /* the pushed snapshot, or the backup that the next boot restores */
 } GbeStoredRequest;
 
-/* A request in a directory is believed only when root owns the file and its directory, and no other user can write
- * either, or remove a directory on the path to them. One in a bucket is believed where [store] key is set: the bucket's
- * owner can ask for a restore, and not make up what is restored. */
+/* A request in a directory is accepted only if root owns the file and its directory, and no other user can write to
+ * them or remove a directory on the path. A request in a bucket is accepted only with [store] key: the bucket's owner
+ * can then ask for a restore, but cannot forge the snapshot. */
 /* Sorted by name; empty without a directory for requests. *ret_requests: array of GbeStoredRequest. */
 bool gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_requests,
 			     GError **error) GBE_CHECKED;
-/* Carries out the waiting requests, one by one. *ret_requests: these requests, with their results.
+/* Does the waiting requests, one by one. *ret_requests: these requests, with their results.
  *
- * Each request is carried out once at most. It is renamed to .taken, durably, before the work begins; after a
- * power cut it stays .taken and is not taken again: its work was done by then, or was not. A file that is no
- * request becomes .bad, once, after its writer had the time to finish it. A file that could not be read keeps
- * waiting. In a bucket, a power cut may leave the request as .taken, too, while it waits. */
+ * Each request is done at most once. Its file is renamed to .taken, durably, before the work begins. After a power
+ * cut it stays .taken and is not repeated, whether or not the work was done. A file that is not a request becomes
+ * .bad, after its writer had the time to finish. An unreadable file stays queued. In a bucket, a power cut may leave
+ * a second copy, .taken, of a request that still waits. */
 bool gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 			    GError **error) GBE_CHECKED;
 /* Deletes a request in any state. GBE_ERROR_NOT_FOUND. */

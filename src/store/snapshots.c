@@ -19,7 +19,7 @@
 #define AGE_PART GBE_SNAPSHOT_AGE GBE_PART_SUFFIX
 #define SEAL_PART GBE_SNAPSHOT_SEAL GBE_PART_SUFFIX
 #define DEVICE_PART GBE_SNAPSHOT_DEVICE GBE_PART_SUFFIX
-/* A store may belong to others, too: so many of their names are listed, and the rest is counted. */
+/* Other programs may use the store: list so many of their names, and count the rest. */
 #define FOREIGN_MAX 1000
 /* Hourly snapshots of five years. */
 #define STORED_MAX 50000U
@@ -302,9 +302,9 @@ gbe_snapshot_store_pick(const GbeSnapshotStore *store, const char *name,
 		return false;
 	if (gbe_history_is_newer(known, found->name))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the newest snapshot in %s is %s, and this device has pushed or "
-				 "pulled %s: somebody has removed that, or this is another store. "
-				 "`store pull %s` takes the older one",
+				 "the newest snapshot in %s is %s, but this device has pushed or "
+				 "pulled %s: that one was removed, or this is another store. "
+				 "`store pull %s` takes the older snapshot",
 				 store->depot->shown, found->name, known, found->name);
 	*ret_stored = found;
 	return true;
@@ -334,7 +334,7 @@ gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error)
 {
 	int store_fd = gbe_depot_directory(store->depot);
 
-	/* A server tells nothing of who writes: of a bucket's entries, none is this program's alone. */
+	/* A server does not report writers, so any entry of a bucket may have another writer. */
 	if (store_fd < 0)
 		return gbe_depot_tidy(store->depot, error);
 	for (guint i = 0; i < store->stored->len; i++) {
@@ -346,12 +346,12 @@ gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error)
 		    stored->holds_something)
 			continue;
 		if (!gbe_open_dir_at(store_fd, stored->name, &entry_fd, &local)) {
-			/* It was swept since the store was listed. */
+			/* The entry was swept after the store was listed. */
 			if (g_error_matches(local, GBE_ERROR, GBE_ERROR_NOT_FOUND))
 				continue;
 			return gbe_pass(error, &local);
 		}
-		/* A push that was running when the store was listed may have come to its end since. */
+		/* A push may have completed after the store was listed. */
 		if (gbe_stored_is_free(entry_fd) &&
 		    faccessat(entry_fd, GBE_SNAPSHOT_META, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
 		    errno == ENOENT && !gbe_depot_remove_entry(store->depot, stored->name, error))
@@ -416,8 +416,8 @@ gbe_device_sign(const GbeKeys *keys, const char *stored, const char *id)
 	return g_strconcat(id, " ", digest, "\n", NULL);
 }
 
-/* GBE_ERROR_REFUSED: another device pushed it, and ->device of @store is not that one; _VERIFY_FAILED: the file is not
- * what was signed. @text: that of gbe_keyed_stored_text(). */
+/* GBE_ERROR_REFUSED: a device other than ->device of @store pushed it; _VERIFY_FAILED: the signature does not match
+ * the file. @text: that of gbe_keyed_stored_text(). */
 static bool
 check_device(GbeApp *app, const GbeSnapshotStore *store, const GbeStored *stored,
 	     const GbeKeys *keys, const char *text, GError **error)
@@ -451,7 +451,7 @@ check_device(GbeApp *app, const GbeSnapshotStore *store, const GbeStored *stored
 	    !gbe_keys_prove(keys, GBE_KEYED_DEVICE, signed_text, words[1]))
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
 				 "%s in %s: " GBE_SNAPSHOT_DEVICE
-				 " is not what was signed with a key of [store] key",
+				 " does not match its signature by a key of [store] key",
 				 stored->name, store->depot->shown);
 	if (g_strcmp0(store->device, words[0]) == 0)
 		return true;
@@ -557,15 +557,14 @@ gbe_snapshot_store_prove(GbeApp *app, const GbeSnapshotStore *store, const GbeSt
 	if (gbe_keys_prove(keys, GBE_KEYED_STORED, text, stored->hmac))
 		return check_device(app, store, stored, keys, text, error);
 	if (stored->hmac == NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s in %s has no keyed digest, and [store] key is set: push it "
-				 "again where that key is; or gunzip and import it, and restore "
-				 "that with --force",
-				 stored->name, store->depot->shown);
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "%s in %s has no keyed digest, but [store] key is set. Push it again from a "
+		    "device with that key; or gunzip and import it, then restore with --force",
+		    stored->name, store->depot->shown);
 	return gbe_throw(
 	    error, GBE_ERROR_VERIFY_FAILED,
-	    "%s in %s is not what somebody with a key of [store] key pushed under that "
-	    "name: it was changed, or signed with another key (one that was exchanged "
-	    "goes behind the new one)",
+	    "%s in %s does not match its signature: it was changed, or signed with another key. "
+	    "After an exchange of keys, keep the former one as the second line of [store] key",
 	    stored->name, store->depot->shown);
 }

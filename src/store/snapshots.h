@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A store of snapshots in the layout of etcd-manager (core/snapshot/name.h, store/core/meta.h), so that snapshots
- * travel between tools: a directory, perhaps a share or a removable disk, or a bucket. The store may belong to others
- * as well: an entry that does not look like a snapshot is shown and never touched, links are not followed, and a
+ * travel between tools: a directory, perhaps a share or a removable disk, or a bucket. Other programs may also use
+ * the store: an entry that does not look like a snapshot is shown and never touched, links are not followed, and a
  * missing store is not made. Implemented in snapshots.c, prune.c, age.c.
  */
 #pragma once
@@ -43,7 +43,7 @@ typedef struct {
 	GbeApp *app;
 	const char *identity; /* the file that decrypts: [store] identity, or another one; NULL */
 	const char *
-	    device; /* another device, whose signed snapshots are accepted as well; GBE_DEVICE_UNKNOWN; or NULL */
+	    device; /* another device, whose signed snapshots are also accepted; GBE_DEVICE_UNKNOWN; or NULL */
 	GPtrArray *stored; /* of GbeStored: foreign ones, then the others, the oldest first */
 	guint
 	    foreign_more; /* foreign ones that are not in ->stored: too many, or their names too long */
@@ -65,7 +65,7 @@ const char *gbe_stored_state_to_string(GbeStoredState state);
 /* With [store] key: the newest snapshot that this device has pushed or proved there; NULL. Newly allocated. */
 bool gbe_snapshot_store_known(const GbeSnapshotStore *store, char **ret_name,
 			      GError **error) GBE_CHECKED;
-/* The newest complete one, looked at; NULL: there is none. */
+/* The newest complete snapshot, looked at; NULL: the store has no complete one. */
 bool gbe_snapshot_store_newest(const GbeSnapshotStore *store, const GbeStored **ret_newest,
 			       GError **error) GBE_CHECKED;
 /* The one of that name, or GBE_SNAPSHOT_LATEST, looked at. GBE_ERROR_NOT_FOUND; _REFUSED: it is foreign or unfinished,
@@ -74,10 +74,10 @@ bool gbe_snapshot_store_pick(const GbeSnapshotStore *store, const char *name,
 			     const GbeStored **ret_stored, GError **error) GBE_CHECKED;
 /* False: a running push or the sender has its data open. */
 bool gbe_stored_is_free(int entry_fd);
-/* Removes unfinished entries of this program whose writer is gone; in a bucket, abandoned uploads, too. */
+/* Removes unfinished entries of this program whose writer is gone; in a bucket, abandoned uploads. */
 bool gbe_snapshot_store_sweep(GbeSnapshotStore *store, GError **error) GBE_CHECKED;
 /* Unpacks @fd from its present offset; @put may be NULL. *ret_sha256 (may be NULL): of the database, hex.
- * GBE_ERROR_VERIFY_FAILED: the file is truncated or damaged, or the checksum behind the database does not match. */
+ * GBE_ERROR_VERIFY_FAILED: the file is truncated or damaged, or the checksum at its end does not match. */
 bool gbe_snapshot_unpack(int fd, const char *what, GbeArchivePut put, gpointer data,
 			 char **ret_sha256, GError **error) GBE_CHECKED;
 /* Unpacks a snapshot in the store, like gbe_snapshot_unpack(). */
@@ -105,7 +105,7 @@ bool gbe_store_prune(GbeApp *app, const char *store, bool dry_run, GPtrArray **r
 /* A line of GBE_SNAPSHOT_DEVICE has two words: the name and the digest. */
 #define GBE_DEVICE_LENGTH 32
 #define GBE_DEVICE_MAX 256
-/* In place of a name: a snapshot that does not say which device pushed it. */
+/* Instead of a device's name: accept a snapshot that does not name its device. */
 #define GBE_DEVICE_UNKNOWN "unknown"
 /* A longer file is not a digest and the end of its line. */
 #define GBE_SEAL_MAX 256

@@ -195,7 +195,7 @@ full() { # KIND
 	fragmented_etcd "$1"
 	before=$(db_size)
 	fallocate -l "$(($(stat -f -c '%a * %S' "$ROOT") - 40000000))" "$ROOT/var/full"
-	refused 1 "*new database beside the old one*" --no-backup
+	refused 1 "*new database next to the old one*" --no-backup
 	assert_eq size "$(db_size)" "$before"
 	rm "$ROOT/var/full"
 	assert_exit 0 gbe defrag --no-backup
@@ -251,7 +251,7 @@ hangs() {
 	kill -CONT "$ETCD_PID"
 	((EPOCHSECONDS - began < 10)) || fail "it took $((EPOCHSECONDS - began)) s"
 	assert_exit 7 gbe defrag --no-backup --timeout=0s
-	assert_match "why" "$ERR" "*may be at it still*"
+	assert_match "why" "$ERR" "*may still be defragmenting*"
 }
 
 # ---- the stopped database ----
@@ -575,7 +575,7 @@ alarm_corrupt() {
 	assert_eq alarms "$(alarms)" CORRUPT
 	assert_exit 5 gbe --json alarm clear
 	fits error
-	assert_match why "$ERR" "*CORRUPT*never cleared*no good backup*"
+	assert_match why "$ERR" "*CORRUPT*never cleared*a good backup is missing*"
 	assert_exit 0 gbe backup mine --live
 	assert_exit 0 gbe mark good mine
 	good=$(json '.last_good.name' status)
@@ -584,7 +584,7 @@ alarm_corrupt() {
 	assert_eq alarms "$(alarms)" CORRUPT
 }
 
-# etcd goes away between two steps: what was done is said, and the next call goes on from there.
+# etcd goes away between two steps: the steps that are done are reported, and the next call resumes.
 # steps: alarm clear (the program keeps nothing of its own: etcd is killed, and not the program)
 alarm_half_way() {
 	local pid

@@ -81,13 +81,13 @@ fail_step(Clearing *clearing, const char *step, const GbeCallFailure *failure, G
 	(void)note_step(clearing, step, GBE_STEP_FAILED, g_strdup(failure->why));
 	if (clearing->changed)
 		return gbe_throw(error, GBE_ERROR_PARTIAL,
-				 "etcd did not do the step %s: %s; what was done before it stays, "
-				 "and the next call goes on from there",
+				 "the step %s failed: %s; the steps before it stay done, and the "
+				 "next call resumes",
 				 step, failure->why);
 	if (!gbe_live_etcd_has_not(failure))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "etcd has not answered the step %s, and may be at it still: %s; "
-				 "the next call goes on from there",
+				 "etcd has not answered the step %s, and may still be working: %s; "
+				 "the next call resumes",
 				 step, failure->why);
 	return gbe_throw(error, gbe_call_code(failure, GBE_ERROR_FAILED),
 			 "etcd did not do the step %s: %s", step, failure->why);
@@ -104,15 +104,15 @@ throw_corrupt(GbeApp *app, GError **error)
 	if (gbe_observe(app, &options, &observed, NULL))
 		good = gbe_situation_last_good(observed->facts);
 	if (good == NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "etcd has the alarm CORRUPT, which is never cleared here, for its "
-				 "data is at fault; there is no good backup: `greenboot-etcd list` "
-				 "shows the others");
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "etcd has the alarm CORRUPT, which is never cleared here: its data is damaged. "
+		    "A good backup is missing; `greenboot-etcd list` shows the others");
 	age = gbe_duration_to_text((guint64)MAX(observed->facts->now - good->created, 0));
 	return gbe_throw(error, GBE_ERROR_REFUSED,
-			 "etcd has the alarm CORRUPT, which is never cleared here, for its data is "
-			 "at fault; the last good backup, %s, is %s old: `greenboot-etcd restore "
-			 "--last-good --stop` brings it back",
+			 "etcd has the alarm CORRUPT, which is never cleared here: its data is "
+			 "damaged. The last good backup, %s, is %s old: `greenboot-etcd restore "
+			 "--last-good --stop` restores it",
 			 good->name, age);
 }
 
@@ -186,7 +186,7 @@ compact_history(gpointer change, GError **error)
 	/* etcd has already compacted to a later revision. */
 	if (failure.reach == GBE_REACH_DENIED && failure.status == GBE_GRPC_OUT_OF_RANGE)
 		return note_step(clearing, "compact", GBE_STEP_SKIPPED,
-				 g_strdup_printf("etcd has forgotten the %s already", what));
+				 g_strdup_printf("etcd has already compacted the %s", what));
 	return fail_step(clearing, "compact", &failure, error);
 }
 
@@ -308,7 +308,7 @@ prove_by_write(gpointer change, GError **error)
 	left = gbe_etcd_alarms_find(&alarms, GBE_ALARM_NOSPACE);
 	if (left != NULL)
 		cleared->reason = g_strdup_printf("member %016" G_GINT64_MODIFIER
-						  "x has the alarm NOSPACE, too: clear it there",
+						  "x also has the alarm NOSPACE: clear it there",
 						  left->member_id);
 	cleared->cleared = left == NULL;
 	(void)note_step(clearing, "prove", cleared->cleared ? GBE_STEP_DONE : GBE_STEP_FAILED,
@@ -329,7 +329,8 @@ prove_by_write(gpointer change, GError **error)
 	return true;
 }
 
-/* Without the program's lock, for which greenboot waits. A dry run also takes the steps that say what they would do. */
+/* Without the program's lock, because greenboot waits for it. A dry run also takes the steps that only describe their
+ * work. */
 static const GbeStep alarm_steps[] = {
     {"alarm-looked", look_at_alarm, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},
     {"alarm-locked", back_up_and_lock, NULL, GBE_STEP_LOOK | GBE_STEP_UNLOCKED, 0},

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Clears etcd's alarm NOSPACE: compacts the history, defragments the database, takes the alarm back, and tries a
- * write. A power cut after any step leaves etcd well, and the next call goes on from there. The alarm goes last, and
- * only when etcd would not raise it again at the next write. CORRUPT is never cleared: the data is at fault, and the
- * way back is a backup.
+ * Clears etcd's alarm NOSPACE: compacts the history, defragments the database, disarms the alarm, and tries a write.
+ * After a power cut at any step, etcd works and the next call resumes. The alarm is disarmed last, and only if etcd
+ * would not raise it again at the next write. CORRUPT is never cleared: the data is damaged, and a backup must be
+ * restored.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ typedef struct {
 
 typedef struct {
 	bool was_up;	  /* NOSPACE was raised */
-	bool cleared;	  /* no member has it any more, and a write succeeded */
+	bool cleared;	  /* every member is without it, and a write succeeded */
 	char *reason;	  /* why it was not cleared; NULL */
 	char *backup;	  /* as from gbe_live_etcd_back_up(); NULL */
 	GPtrArray *steps; /* of GbeAlarmStep */

@@ -76,8 +76,7 @@ check_live(const GbeLiveEtcd *live, const GbeDefrag *options, GbeDefragResult *r
 	*ret_due = is_due(live->app, options, live_sizes(live), result);
 	if (live->look->facts->no_space)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "etcd has the alarm NOSPACE; `greenboot-etcd alarm clear` makes "
-				 "room, defragments, and takes it back");
+				 "etcd has the alarm NOSPACE; run `greenboot-etcd alarm clear`");
 	if (!*ret_due && result->need != GBE_DEFRAG_UNKNOWN)
 		return true;
 	/* The problem that a person can solve is reported first. */
@@ -238,7 +237,7 @@ gbe_defrag_run(GbeApp *app)
 			gbe_note("not needed: %s", gbe_defrag_need_to_string(result.need));
 		return !result.done || result.healthy ? 0 : 1;
 	}
-	/* Errors that pass without help, that the monitor reports, or that mean there is no etcd. */
+	/* These errors pass without help, are reported by the monitor, or mean that etcd does not run. */
 	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_BUSY) ||
 	    g_error_matches(error, GBE_ERROR, GBE_ERROR_NOT_FOUND) ||
 	    g_error_matches(error, GBE_ERROR, GBE_ERROR_REFUSED) ||
@@ -282,8 +281,7 @@ check_room(int fd, const char *path, guint64 room, GError **error)
 		return false;
 	return room <= available ||
 	       gbe_throw(error, GBE_ERROR_NO_SPACE,
-			 "a new database is written beside the old one, for which %s have to be "
-			 "free at %s",
+			 "the new database needs %s of free space at %s, next to the old one",
 			 wanted, path);
 }
 
@@ -300,9 +298,9 @@ run_tool(const struct stat *db, const char *tool, int tool_fd, int member_fd, gu
 	       gbe_child_wait(&child, seconds, error);
 }
 
-/* ---- `defrag --data`: the tool runs as the user who owns the database, so that etcd owns its files at every instant.
- * The tool locks the database itself, so this program releases its lock for the tool. The result is compared with the
- * old database row by row. ---- */
+/* ---- `defrag --data`: the tool runs as the owner of the database, so that etcd can always use the files. The tool
+ * locks the database, so this program releases its lock before. The result is compared with the old database row by
+ * row. ---- */
 
 static bool
 check_stopped(const GbeObserved *observed, GError **error)
@@ -318,11 +316,11 @@ check_stopped(const GbeObserved *observed, GError **error)
 		    path);
 	if (facts->data_open == GBE_UNKNOWN)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "whether somebody has %s open cannot be told: %s", path,
+				 "cannot determine whether a process has %s open: %s", path,
 				 facts->data_open_why != NULL ? facts->data_open_why : "unknown");
 	return facts->data_open == GBE_NO ||
 	       gbe_throw(error, GBE_ERROR_BUSY,
-			 "etcd has %s open: without --data, it does that while it runs", path);
+			 "etcd has %s open; run `greenboot-etcd defrag` without --data", path);
 }
 
 /* Reads the whole database. A damaged one must not be written again (GBE_ERROR_VERIFY_FAILED). */
@@ -386,8 +384,7 @@ prove_data(GbeObserved *observed, const GbeDb *was, GbeDefragResult *result, GEr
 		break;
 	case GBE_YES:
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "somebody has started etcd meanwhile, so that what came of it "
-				 "cannot be looked at");
+				 "etcd was started meanwhile, so the result cannot be verified");
 	case GBE_UNKNOWN:
 		return false;
 	}
@@ -395,15 +392,15 @@ prove_data(GbeObserved *observed, const GbeDb *was, GbeDefragResult *result, GEr
 	    !gbe_sync_dir(snap_fd, data->path, error))
 		return false;
 	if (!read_db(data, &db, error))
-		return gbe_prefix(error, "what etcd's tool made of it");
+		return gbe_prefix(error, "the database that etcd's tool wrote");
 	result->after = sizes_of_db(&db);
 	if (is_same(was, &db))
 		return true;
 	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-			 "what etcd's tool made of it is not what was there%s%s%s",
+			 "the database that etcd's tool wrote differs from the old one%s%s%s",
 			 result->backup != NULL ? ": `greenboot-etcd restore " : "",
 			 result->backup != NULL ? result->backup : "",
-			 result->backup != NULL ? "` brings it back" : "");
+			 result->backup != NULL ? "` restores it" : "");
 }
 
 typedef struct {
@@ -490,7 +487,8 @@ gbe_defrag_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_resu
 	due = due && !options->dry_run;
 	if (due && !options->no_backup) {
 		if (!gbe_by_hand_backup(app, &before, &backup, error))
-			return gbe_prefix(error, "no copy beforehand (--no-backup goes without)");
+			return gbe_prefix(error,
+					  "cannot take a backup first (--no-backup skips it)");
 		result.backup = g_steal_pointer(&backup.name);
 	}
 	if (due && !gbe_session_run(&data, app, steps, error))
@@ -500,8 +498,8 @@ gbe_defrag_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_resu
 	return true;
 }
 
-/* ---- `defrag BACKUP`: a backup is never changed. Another backup is made from a clone of it, in which etcd's own tool
- * wrote the database again. app/backup/backup.h has the steps and what a power cut leaves. ---- */
+/* ---- `defrag BACKUP`: a backup is never changed. Another backup is made from a clone of it, in which etcd's own
+ * tool wrote the database again. app/backup/backup.h has the steps and the state after a power cut. ---- */
 
 typedef struct {
 	GbeSession session;
@@ -560,7 +558,7 @@ prove_clone(const DefragCopy *copy, int data_fd, GbeDirectory *directory, GError
 	else if (!directory->has_db || !is_same(&copy->source->directory.db, &directory->db))
 		what = g_strdup("its rows are not those of the backup");
 	return what == NULL || gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-					 "what etcd's tool made of it is not right: %s", what);
+					 "the database that etcd's tool wrote is wrong: %s", what);
 }
 
 static bool

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * `defrag`, and what its timer starts: asks etcd to write its database anew, without the free space in it. etcd
- * answers no client meanwhile. Therefore the program first checks that the data is here, that etcd is healthy, that
- * there is room, and that no copy or defragmentation is under way.
+ * `defrag` and the program of its timer: ask etcd to rewrite its database without the free space. Meanwhile etcd
+ * answers no client. Therefore these are checked first: the data is on this device, etcd is healthy, there is room,
+ * and no copy or defragmentation is under way.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ typedef struct {
 	bool if_needed; /* only when [defrag] min-size and max-fragmentation ask for it */
 	bool no_backup;
 	bool dry_run;
-	guint64 timeout; /* seconds to wait for etcd's work, which goes on afterwards */
+	guint64 timeout; /* seconds to wait for etcd, which continues afterwards */
 	guint patience;	 /* seconds that etcd may take to become healthy before */
 } GbeDefrag;
 
@@ -39,12 +39,12 @@ typedef struct {
 void gbe_defrag_result_clear(GbeDefragResult *result);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeDefragResult, gbe_defrag_result_clear)
 
-/* Defragments the running etcd's database. Nothing to do is no error. Errors are those of gbe_live_etcd_*(), and
- * GBE_ERROR_FAILED: etcd has not done it; _CANNOT_TELL: etcd has not answered in time, or the connection was lost.
+/* Defragments the running etcd's database, if needed. Errors are those of gbe_live_etcd_*(), and GBE_ERROR_FAILED:
+ * etcd has not done it; _CANNOT_TELL: etcd has not answered in time, or the connection was lost.
  *
- * etcd writes db.tmp.* beside db, syncs and renames it (reference etcd.md, section 10). A power cut, or a killed
- * etcd, leaves the old database or the new one, with the same keys and revisions, and at most that file, which
- * etcd removes when it starts. */
+ * etcd writes db.tmp.* next to db, syncs and renames it (reference etcd.md, section 10). A power cut, or a killed
+ * etcd, leaves the old database or the new one, with the same keys and revisions. etcd removes a remaining db.tmp.*
+ * when it starts. */
 bool gbe_defrag(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret_result,
 		GError **error) GBE_CHECKED;
 /* Defragments the stopped data with etcd's own tool, then reads every row. GBE_ERROR_VERIFY_FAILED when it is
@@ -55,6 +55,6 @@ bool gbe_defrag_data(GbeApp *app, const GbeDefrag *options, GbeDefragResult *ret
 bool gbe_defrag_backup(GbeApp *app, const char *name, const char *new_name,
 		       const GbeDefrag *options, GbeDefragResult *ret_result,
 		       GError **error) GBE_CHECKED;
-/* For the timer: defragments when [defrag] says that it is due; the next time retries what must wait. 0, or 1 on
- * failure. */
+/* For the timer: defragments if it is due by [defrag]. If it cannot run now, the next call retries. Returns 0, or 1
+ * on failure. */
 int gbe_defrag_run(GbeApp *app);

@@ -14,7 +14,7 @@
 
 #define POLL_USEC (G_USEC_PER_SEC / 5)
 #define GAUGE_SECONDS 2
-#define NO_COPY "no copy beforehand (--no-backup goes without)"
+#define NO_COPY "cannot take a backup first (--no-backup skips it)"
 
 bool
 gbe_live_etcd_check_open(GbeApp *app, GError **error)
@@ -35,10 +35,10 @@ gbe_live_etcd_check_open(GbeApp *app, GError **error)
 	case GBE_NO:
 		/* Below --root, the endpoint may be that of this very system. */
 		if (app->below_root)
-			return gbe_throw(error, GBE_ERROR_REFUSED,
-					 "no etcd runs on %s below %s, and below --root no other "
-					 "one is touched",
-					 data->path, app->root_path);
+			return gbe_throw(
+			    error, GBE_ERROR_REFUSED,
+			    "no etcd runs on %s below %s; with --root, no other etcd is touched",
+			    data->path, app->root_path);
 		return gbe_throw(
 		    error, GBE_ERROR_NOT_FOUND, "no etcd runs on %s: start %s", data->path,
 		    app->config->etcd.service != NULL ? app->config->etcd.service : "it");
@@ -46,7 +46,7 @@ gbe_live_etcd_check_open(GbeApp *app, GError **error)
 		break;
 	}
 	return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-			 "whether etcd has %s open cannot be told: %s", data->path,
+			 "cannot determine whether etcd has %s open: %s", data->path,
 			 local != NULL ? local->message : "unknown");
 }
 
@@ -97,8 +97,8 @@ gbe_live_etcd_check_healthy(const GbeLiveEtcd *live, GError **error)
 	if (report->health == GBE_HEALTH_UNHEALTHY)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "etcd is not healthy: %s",
 				 report->reason);
-	return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "whether etcd is healthy cannot be told: %s",
-			 report->reason);
+	return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+			 "cannot determine whether etcd is healthy: %s", report->reason);
 }
 
 bool
@@ -149,17 +149,16 @@ gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error)
 
 	if (facts->free < 0 || facts->db_in_use < 0)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "whether there is room for a new database beside the old one in "
-				 "%s cannot be told: %s",
+				 "cannot determine whether %s has room for a new database: %s",
 				 facts->data_dir, live->look->report->reason);
 	if (gbe_defrag_room(facts->db_in_use) <= (guint64)facts->free)
 		return true;
 	wanted = gbe_size_to_text(gbe_defrag_room(facts->db_in_use));
 	there = gbe_size_to_text((guint64)facts->free);
-	return gbe_throw(error, GBE_ERROR_NO_SPACE,
-			 "etcd writes a new database beside the old one, for which %s have to be "
-			 "free at %s, and %s are",
-			 wanted, facts->data_dir, there);
+	return gbe_throw(
+	    error, GBE_ERROR_NO_SPACE,
+	    "a new database next to the old one needs %s of free space at %s, but only %s are free",
+	    wanted, facts->data_dir, there);
 }
 
 bool
@@ -175,8 +174,8 @@ gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name, GErro
 
 	if (!gbe_observe(live->app, &look, &observed, error))
 		return gbe_prefix(error, NO_COPY);
-	/* Are copies of files that etcd has open made by cloning? The data of an etcd that does not run is older than
-	 * what another member has. */
+	/* Are open files of etcd copied by cloning? If etcd does not run, ask another member for a snapshot: this
+	 * data is older. */
 	clones = observed->facts->clones == GBE_YES && observed->facts->store != GBE_NO &&
 		 observed->facts->data_open == GBE_YES;
 	g_clear_pointer(&observed, gbe_observed_free);

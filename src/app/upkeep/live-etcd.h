@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Checks the running etcd before its database is changed: is its data on this device, is it healthy, is there room,
- * and is no other process working on it? Also takes a copy before the change. Nothing here changes etcd.
+ * and is every other process off it? Also takes a copy before the change. This module does not change etcd.
  */
 #pragma once
 
@@ -16,9 +16,9 @@ typedef struct {
 	GbeLock *lock;	       /* NULL until gbe_live_etcd_lock() */
 } GbeLiveEtcd;
 
-/* For root. A process must have the data open: otherwise the etcd that answers may be another one, whose
- * statements say nothing about this disk; and below --root only the etcd of that root may be touched.
- * GBE_ERROR_NOT_FOUND: no data, or no process has it open (below --root: _REFUSED). */
+/* For root. A process must have the data open: otherwise the etcd that answers may work on another disk. Below
+ * --root, only the etcd of that root may be touched. GBE_ERROR_NOT_FOUND: no data, or no process has it open (below
+ * --root: _REFUSED). */
 bool gbe_live_etcd_open(GbeApp *app, const char *operation, GbeLiveEtcd *ret_live,
 			GError **error) GBE_CHECKED;
 /* The same about the data only. */
@@ -36,9 +36,9 @@ bool gbe_live_etcd_start_service(const GbeApp *app, GbeService *service,
 /* Both, by a new look, which reads the TLS files again: for an etcd that was started, or has got other certificates. */
 bool gbe_live_etcd_wait_healthy(GbeApp *app, const char *operation, guint64 seconds,
 				GError **error) GBE_CHECKED;
-/* May this program do what only root of etcd may? GBE_ERROR_NO_USER says what to configure. */
+/* Does this program act as etcd's user root, if etcd has users? The text of GBE_ERROR_NO_USER names the settings. */
 bool gbe_live_etcd_check_root(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
-/* By the last look: is there room for a new database beside the old one? GBE_ERROR_NO_SPACE, _CANNOT_TELL. */
+/* By the last look: is there room for a new database next to the old one? GBE_ERROR_NO_SPACE, _CANNOT_TELL. */
 bool gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
 
 /* Takes a verified copy of the present state. *ret_name: a backup's name when the file system clones; else the
@@ -48,8 +48,8 @@ bool gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name,
 			   GError **error) GBE_CHECKED;
 #define GBE_BEFORE_FILE GBE_STATE_DIR "/before-maintenance.db"
 
-/* Is it known that etcd has not done what the call asked for? False after a connection that was lost, also where nobody
- * listens by now: libcurl connects anew. */
+/* Has etcd certainly not done the call? False after a lost connection, even if a second attempt found no listener:
+ * libcurl connects again automatically. */
 bool gbe_live_etcd_has_not(const GbeCallFailure *failure);
 /* Keeps others from copying, streaming or defragmenting the database. GBE_ERROR_BUSY: another process does. */
 bool gbe_live_etcd_lock(GbeLiveEtcd *live, GError **error) GBE_CHECKED;

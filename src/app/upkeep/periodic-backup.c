@@ -3,13 +3,13 @@
  * Takes the backup that [backup] schedule asks for, while etcd runs. If the file system clones, it is a live copy,
  * like `backup --live`. Elsewhere it is etcd's own snapshot, made into a backup like `import`: a copy of files that
  * are being written would not be a backup. Both are proved before they have a name; app/backup/backup.h and
- * app/snapshot/import.h say what a power cut leaves before that.
+ * app/snapshot/import.h have the states after a power cut before that.
  *
  *   1  the backup is there                           a cut here: kept; the next time takes another one
  *   2  the state's record says so (core/record/periodic.h)
  *   3  older ones go, by their hours and days        the next time removes the rest
  *
- * A temporary obstacle is waited for, and is then not a failure: the next time comes.
+ * A temporary obstacle is not a failure: the program waits for its end, and otherwise leaves this backup out.
  */
 #include <unistd.h>
 
@@ -214,7 +214,8 @@ finish(Periodic *p, GbePeriodicResult result, const char *reason)
 		p->record.taken = now;
 	object = gbe_periodic_print(&p->record);
 	if (!gbe_state_write(p->app, GBE_STATE_PERIODIC, object, &unwritten))
-		gbe_note("how it went could not be recorded: %s", unwritten->message);
+		gbe_note("could not record the result of the periodic backup: %s",
+			 unwritten->message);
 	if (locked)
 		gbe_app_unlock(p->app);
 	if (result == GBE_PERIODIC_FAILED) {

@@ -4,8 +4,8 @@
 
 #include "app/device/context.h"
 
-/* Takes the backup that [backup] schedule asks for. @patience: how many seconds to wait for what stands in the way. 0 on
- * success or when the backup was left out, 1 on failure. The source says what a power cut leaves after each step. */
+/* Takes the backup that [backup] schedule asks for. @patience: seconds to wait for the end of an obstacle. Returns 0
+ * on success or if the backup was left out, 1 on failure. The source has the state after a power cut at each step. */
 int gbe_periodic_run(GbeApp *app, guint patience);
 /* scrub: reads the backups that are due (core/decide/retention.h) again, to find damage before the backup is needed. 0, or 1
  * when one could not be read. */

@@ -35,7 +35,7 @@ gbe_turn_of(const GbeFacts *facts, const GPtrArray *listed, const GbeListed *sta
 	if (listed == NULL || facts->booted.id == NULL)
 		return GBE_TURN_UNKNOWN;
 	trial = gbe_situation_trial_of(facts, &facts->booted);
-	/* Before the next update of this device it is another one's turn. */
+	/* Another device has its turn before the next update of this one. */
 	if (is_booted && !is_red && trial == GBE_NO)
 		return GBE_TURN_GREEN;
 	if (staged != NULL)
@@ -46,7 +46,7 @@ gbe_turn_of(const GbeFacts *facts, const GPtrArray *listed, const GbeListed *sta
 		return GBE_TURN_BY_HAND;
 	if (!is_booted && was_tried(facts, listed, wanted))
 		return GBE_TURN_FAILED;
-	/* One that was staged during a trial, and dropped again: the lock is the trial's, as it was before. */
+	/* An update was staged during a trial, and dropped again: the lock still belongs to the trial. */
 	if (!is_booted && (run == NULL || trial != GBE_YES))
 		return GBE_TURN_DROPPED;
 	return is_red ? GBE_TURN_RED : GBE_TURN_TRIAL;
@@ -88,7 +88,7 @@ static const GbeLockStep steps[GBE_N_TURNS][GBE_N_LOCK_KEYS] = {
 GbeLockStep
 gbe_lock_step(GbeTurn turn, GbeLockKey key, bool all_work)
 {
-	/* One that is held, whatever happens to the others. One that failed is asked for as a free one is. */
+	/* Keep a held lock, whatever happens to the others. A failed lock is requested like a free one. */
 	bool begins = turn == GBE_TURN_STAGED && key != GBE_LOCK_KEY_OWN;
 
 	return begins && !all_work ? GBE_LOCK_WAIT : steps[turn][key];

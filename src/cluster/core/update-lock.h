@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whose turn is it to update? The update lock of a cluster (core/record/update-lock.h), as seen by one device: where
- * its update is, whose the key is, and what follows from the two. Pure.
+ * Decides one device's next step with the update lock of a cluster (core/record/update-lock.h), from the state of its
+ * update and the holder of the key. Pure.
  */
 #pragma once
 
@@ -9,13 +9,13 @@
 
 /* How far this device's update is. */
 typedef enum {
-	GBE_TURN_UNKNOWN, /* ostree, or what is booted, is not known */
+	GBE_TURN_UNKNOWN, /* the deployments, or the booted one, are unknown */
 	GBE_TURN_NONE,	  /* no update is staged, and no lock is wanted */
 	GBE_TURN_BY_HAND, /* the lock is a person's */
 	GBE_TURN_STAGED,
 	GBE_TURN_TRIAL,	  /* booted, and not green yet */
 	GBE_TURN_RED,	  /* booted, and red in this run */
-	GBE_TURN_GREEN,	  /* or its trial is over, where nobody judges */
+	GBE_TURN_GREEN,	  /* or its trial is over, on a device without greenboot */
 	GBE_TURN_FAILED,  /* it has been tried, and another system is booted */
 	GBE_TURN_DROPPED, /* it is not staged any more, and never was tried */
 	GBE_N_TURNS,

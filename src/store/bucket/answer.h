@@ -11,7 +11,7 @@
 
 /* Begins every message about an answer of the wrong type. */
 #define GBE_ANSWER_FOREIGN "the answer is not that of an object store"
-/* The root of an error. It may come in place of any other root. */
+/* The root of an error. An answer may have it instead of any other root. */
 #define GBE_ANSWER_ERROR "Error"
 
 typedef struct GbeAnswer GbeAnswer;
@@ -24,7 +24,7 @@ GbeAnswer *gbe_answer_new(const char *root, GbeAnswerElement element, gpointer d
 void gbe_answer_free(GbeAnswer *answer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeAnswer, gbe_answer_free)
 
-/* False: the bytes are no such answer; gbe_answer_end() says why. */
+/* False: the bytes are not such an answer; gbe_answer_end() gives the reason. */
 bool gbe_answer_push(GbeAnswer *answer, const void *bytes, gsize size);
 /* GBE_ERROR_CANNOT_TELL: it was none, or not all of one. */
 bool gbe_answer_end(GbeAnswer *answer, GError **error) GBE_CHECKED;

@@ -5,7 +5,7 @@
 
 /* Tries in a row in which not one byte of an object came. */
 #define FRUITLESS_MAX 3
-/* A list that goes on for longer than that goes round in circles. */
+/* A list that is longer than that is taken for an endless loop of pages. */
 #define PAGES_MAX 1000
 /* For a whole list, or a small object, with all calls that either takes. */
 #define TOGETHER_SECONDS 900
@@ -15,8 +15,8 @@ typedef struct {
 	GbeBucketEach each;
 	GbeBucketUpload each_upload;
 	gpointer data;
-	const char *below;	   /* what was asked for */
-	gsize cut;		   /* bytes of the prefix, with the slash behind it */
+	const char *below;	   /* the prefix of the request */
+	gsize cut;		   /* bytes of the prefix, including its slash */
 	char *key, *value, *token; /* value: the size, or the id of an upload */
 	gint64 begun;		   /* of an upload */
 	bool truncated, encoded;
@@ -40,7 +40,7 @@ keep_text(char **text, const char *value)
 	*text = g_strdup(value);
 }
 
-/* Keys that cannot be decoded, hold a NUL, or lie elsewhere than was asked for, are nobody's snapshot. */
+/* Skip keys that cannot be decoded, hold a NUL, or lie outside of the requested prefix. */
 static void
 hand_on_object(Page *page)
 {
@@ -80,7 +80,7 @@ take_listed(const char *name, guint depth, const char *text, gpointer data)
 		keep_text(&page->token, text);
 }
 
-/* Servers put EncodingType before or behind the keys: as it was asked for, it is taken as given. */
+/* Servers put EncodingType before or after the keys. The request asked for it, so assume it. */
 bool
 gbe_bucket_list(GbeBucket *bucket, const char *directory, GbeBucketEach each, gpointer data,
 		GError **error)
@@ -198,7 +198,7 @@ gbe_bucket_put(GbeBucket *bucket, const char *path, int fd, guint64 size, GError
 	return gbe_bucket_call(bucket, &call, NULL, error);
 }
 
-/* No error where there is no such object or upload. */
+/* A missing object or upload is not an error. */
 static bool
 remove_object(GbeBucket *bucket, const char *path, const char *query, GError **error)
 {
@@ -337,7 +337,7 @@ take_upload(const char *name, guint depth, const char *text, gpointer data)
 	}
 }
 
-/* The first thousand are enough: those that remain are met when these are gone. */
+/* The first thousand are enough: later calls find the others. */
 bool
 gbe_bucket_uploads(GbeBucket *bucket, GbeBucketUpload each, gpointer data, GError **error)
 {

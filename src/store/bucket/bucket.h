@@ -4,9 +4,9 @@
  * with the access key. Redirections are not followed. A call that meets a broken connection or a status of 500 or
  * more is tried three times. Paths are below the URL's prefix. Implemented in bucket.c, call.c, answer.c.
  *
- * Errors: GBE_ERROR_NOT_FOUND: there is no such object; _REFUSED: the server refuses the key or the call;
- * _CANNOT_TELL: it cannot be reached, or its answer makes no sense; _FAILED: interrupted. The text of a server is
- * limited and has no control characters. The key appears in no message.
+ * Errors: GBE_ERROR_NOT_FOUND: the object is missing; _REFUSED: the server refuses the key or the call; _CANNOT_TELL:
+ * the server cannot be reached, or its answer is malformed; _FAILED: interrupted. The text of a server is limited and
+ * has no control characters. The key appears in no message.
  */
 #pragma once
 
@@ -20,9 +20,10 @@
 typedef struct {
 	const char *url;    /* https://HOST[:PORT]/BUCKET[/PREFIX] */
 	const char *region; /* part of the signature */
-	const char *ca;	    /* a path as this process sees it; NULL: those that the system trusts */
-	const char *proxy;  /* NULL: none */
-	const char *id;	    /* of the access key */
+	const char
+	    *ca; /* a path as this process sees it; NULL: the system's trusted certificates */
+	const char *proxy; /* NULL: none */
+	const char *id;	   /* of the access key */
 	const char *secret;
 	const char *token; /* of a temporary key, or NULL */
 	guint64 rate;	   /* bytes per second; 0: as fast as it goes */
@@ -59,7 +60,7 @@ bool gbe_bucket_get(GbeBucket *bucket, const char *path, gsize max, GbeBucketTak
 /* Writes an object of at most GBE_BUCKET_PART bytes, which a power cut leaves as a whole or not at all. */
 bool gbe_bucket_put(GbeBucket *bucket, const char *path, int fd, guint64 size,
 		    GError **error) GBE_CHECKED;
-/* No error where there is none. */
+/* A missing object is not an error. */
 bool gbe_bucket_remove(GbeBucket *bucket, const char *path, GError **error) GBE_CHECKED;
 
 /* An upload in parts. The object appears at gbe_bucket_upload_end(), as a whole. */
@@ -72,7 +73,7 @@ bool gbe_bucket_upload_part(GbeBucket *bucket, const char *path, const char *id,
 /* @etags: of all parts, in order. GBE_ERROR_NOT_FOUND: the server has forgotten the upload or a part of it. */
 bool gbe_bucket_upload_end(GbeBucket *bucket, const char *path, const char *id, char *const *etags,
 			   GError **error) GBE_CHECKED;
-/* No error where there is no such upload. */
+/* A missing upload is not an error. */
 bool gbe_bucket_upload_abort(GbeBucket *bucket, const char *path, const char *id,
 			     GError **error) GBE_CHECKED;
 /* Calls @each for every upload below the prefix that has begun and not ended. @begun: seconds since the epoch, by the

@@ -53,7 +53,7 @@ typedef struct {
 	char *code, *said; /* of a failure */
 	guint64 delivered; /* bytes that ->take has */
 	bool interrupted;
-	bool page;     /* a web page came in place of an answer */
+	bool page;     /* the answer is a web page */
 	GError *error; /* of ->take */
 } Try;
 
@@ -284,7 +284,7 @@ take_answer(const guint8 *bytes, gsize size, gpointer data)
 			    gbe_answer_new(root, success ? take_element : take_error, try);
 		return gbe_answer_push(try->answer, bytes, size);
 	}
-	/* A server that ignores the range sends what is here already. */
+	/* Skip bytes that are here already: a server may ignore the range. */
 	if (call->range != NULL && try->reply.status != 206)
 		return gbe_throw(&try->error, GBE_ERROR_CANNOT_TELL,
 				 "the server does not send parts of an object");
@@ -342,7 +342,7 @@ make_path(const GbeBucket *bucket, const GbeBucketCall *call)
 	return g_string_free(path, false);
 }
 
-/* The signed headers of @try, and those that need no signature. */
+/* The signed headers of @try, then the unsigned ones. */
 static char **
 make_headers(const Try *try, const char *path, const char *sha256)
 {
@@ -437,7 +437,7 @@ static const Failure failures[] = {
     {"EntityTooLarge", GBE_ERROR_REFUSED, "the server takes no object that large"},
 };
 
-/* A bucket's owner who grants no listing hides which objects exist. */
+/* Without the right to list, a server hides whether an object exists. */
 static const char *
 missing_right(const Try *try)
 {
@@ -447,8 +447,8 @@ missing_right(const Try *try)
 	if (try->reply.status != 403 || !reads)
 		return "";
 	return call->path == NULL ? "; to list, the key needs the right s3:ListBucket"
-				  : "; a key without the right s3:ListBucket gets this answer for "
-				    "an object that is missing, too";
+				  : "; a key without the right s3:ListBucket also gets this answer "
+				    "for a missing object";
 }
 
 /* HEAD has no body that says why: the status alone tells. */
@@ -498,7 +498,7 @@ check_type(Try *try, GError **error)
 	bool success = is_success(try->reply.status);
 	bool meant = success || try->reply.status == 404;
 
-	/* Swift gives that type to answers without a body, and to a HEAD of what is missing. */
+	/* Swift gives that type to answers without a body, and to a HEAD of a missing object. */
 	if (success && try->reply.is_page && g_str_equal(call->method, "HEAD"))
 		try->page = true;
 	if (meant && try->page)
@@ -507,7 +507,7 @@ check_type(Try *try, GError **error)
 				 ": it is a web page (%ld). [store] url= must name the S3 "
 				 "endpoint, and no proxy or login page may answer for it",
 				 try->reply.status);
-	/* An object of S3's has an ETag, whoever reads or writes it. */
+	/* Every S3 server sends an ETag with an object. */
 	if (success && call->element == NULL && !try->reply.has_etag &&
 	    !g_str_equal(call->method, "DELETE"))
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,

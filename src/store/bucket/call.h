@@ -10,11 +10,11 @@
 typedef struct {
 	const char *method;
 	const char *path;  /* below the prefix; NULL: the bucket itself */
-	const char *query; /* sorted, encoded, with '=' behind each name; NULL: none */
+	const char *query; /* sorted, encoded, with '=' after each name; NULL: none */
 	const char *range; /* the value of "Range", or NULL */
 	const char *match; /* the value of "If-Match", or NULL */
 	const char *body;  /* a small one; or NULL */
-	bool from_file;	   /* in place of it: */
+	bool from_file;	   /* instead of it: */
 	int fd;
 	guint64 offset;
 	guint64 size; /* of the body that is sent; or of an object that is read, at most: 0: any */
@@ -41,7 +41,7 @@ typedef struct {
 void gbe_bucket_reply_clear(GbeBucketReply *reply);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeBucketReply, gbe_bucket_reply_clear)
 
-/* @ret_reply may be NULL; on failure it has what came of the last answer. */
+/* @ret_reply may be NULL; on failure it has the received part of the last answer. */
 bool gbe_bucket_call(GbeBucket *bucket, const GbeBucketCall *call, GbeBucketReply *ret_reply,
 		     GError **error) GBE_CHECKED;
 /* The prefix, without slashes at its ends; "": none. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * "_etcd_backup.meta" describes the snapshot beside it: etcd-manager's message BackupInfo in protobuf's JSON.
- * Only `etcdVersion` is required. Names are in lower camel case or as in the .proto file (etcd_version), 64-bit
- * numbers are strings or numbers. etcd-manager's reader refuses unknown keys, so this program adds none.
- * This program accepts unknown keys.
+ * "_etcd_backup.meta" describes the snapshot in the same directory: etcd-manager's message BackupInfo in protobuf's
+ * JSON. Only `etcdVersion` is required. Names are in lower camel case or as in the .proto file (etcd_version), 64-bit
+ * numbers are strings or numbers. etcd-manager's reader refuses unknown keys, so this program adds none. This program
+ * accepts unknown keys.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ typedef struct {
 void gbe_snapshot_meta_clear(GbeSnapshotMeta *meta);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeSnapshotMeta, gbe_snapshot_meta_clear)
 
-/* Accepts any bytes. GBE_ERROR_CORRUPT: they are no meta. */
+/* Accepts any bytes. GBE_ERROR_CORRUPT: the bytes are not a meta file. */
 bool gbe_snapshot_meta_parse(const char *bytes, gsize size, GbeSnapshotMeta *ret_meta,
 			     GError **error) GBE_CHECKED;
 /* Newly allocated. */

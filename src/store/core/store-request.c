@@ -75,12 +75,12 @@ gbe_store_request_parse(const char *bytes, gsize size, GbeStoreRequest *ret_requ
 	restore = g_str_equal(what, "restore");
 	if (!restore && !g_str_equal(what, "backup"))
 		return gbe_throw(error, GBE_ERROR_CORRUPT,
-				 "its \"request\" is neither backup nor restore");
+				 "its \"request\" must be backup or restore");
 	if (restore && (snapshot == NULL || (!g_str_equal(snapshot, GBE_SNAPSHOT_LATEST) &&
 					     !gbe_snapshot_name_parse(snapshot, NULL))))
 		return gbe_throw(error, GBE_ERROR_CORRUPT,
 				 "its \"snapshot\" is not the name of one");
-	/* A request with an unknown key asks for more than is understood, and is not carried out by half. */
+	/* Refuse an unknown key: doing a request in part would be wrong. */
 	if (json_object_get_size(object) != (restore ? 2 : 1))
 		return gbe_throw(error, GBE_ERROR_CORRUPT, "it has a key that is not known");
 	*ret_request = (GbeStoreRequest){restore, restore ? g_strdup(snapshot) : NULL};

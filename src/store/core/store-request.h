@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A request that a person put into a store of snapshots, <store>/requests/<name>.json. Its file name says
- * what became of it: .taken before anything is done, then .done or .failed; .bad where it is no request. No
- * state leads back, so no request is carried out twice.
+ * A request that a person put into a store of snapshots, <store>/requests/<name>.json. Its file name has the state:
+ * .taken before the work begins, then .done or .failed; .bad if the file is not a request. A busy device returns it
+ * from .taken to waiting; otherwise each request is done at most once.
  */
 #pragma once
 
@@ -39,6 +39,6 @@ typedef struct {
 void gbe_store_request_clear(GbeStoreRequest *request);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeStoreRequest, gbe_store_request_clear)
 
-/* Accepts any bytes. GBE_ERROR_CORRUPT: they are no request. */
+/* Accepts any bytes. GBE_ERROR_CORRUPT: the bytes are not a request. */
 bool gbe_store_request_parse(const char *bytes, gsize size, GbeStoreRequest *ret_request,
 			     GError **error) GBE_CHECKED;

@@ -742,7 +742,7 @@ recovers() {
 			# This device has only a copy of the other one's data.
 			rm -r /var/lib/etcd/default/member
 			gives 1 greenboot-etcd cluster recover --data=/run/north/data 2>/run/said
-			grep 'no data of etcd in /var/lib/etcd: put a copy' /run/said || wrong "$(cat /run/said)"
+			grep '/var/lib/etcd has no etcd data; put a copy' /run/said || wrong "$(cat /run/said)"
 			cp -r /run/north/data/member /var/lib/etcd/default/
 			gives 5 greenboot-etcd cluster recover
 			gives 0 greenboot-etcd cluster recover --force
@@ -1157,7 +1157,7 @@ rejoins_older() {
 			comes member_works "3 2 3"
 			gives 5 greenboot-etcd cluster rejoin https://127.0.0.1:12379
 			greenboot-etcd --json cluster rejoin --if-needed >/var/out.json
-			jq -e '.action == "waits" and (.said | test("takes in no older one"))' /var/out.json || wrong "$(cat /var/out.json)"
+			jq -e '.action == "waits" and (.said | test("accepts no older member"))' /var/out.json || wrong "$(cat /var/out.json)"
 			member_is "nothing happened" "3 2 3"
 			greenboot-etcd --config=/etc/north.conf --json cluster status | jq -e '.update_lock == null' || wrong "the lock is taken"
 			# It cannot join either.
@@ -1165,7 +1165,7 @@ rejoins_older() {
 			gives 5 greenboot-etcd cluster reset
 			gives 0 greenboot-etcd cluster reset --force
 			gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" 2>/run/said
-			grep "takes in no older one" /run/said || wrong "$(cat /run/said)"
+			grep "accepts no older member" /run/said || wrong "$(cat /run/said)"
 		EOF2
 	)
 }

@@ -428,7 +428,7 @@ altered() {
 	jq ".size = $(stat -c %s "$GBE_MEM/other.gz")" "$(in_store "$NAME" "$DATA_FILE").json" >"$GBE_MEM/other.json"
 	cp "$GBE_MEM/other.json" "$(in_store "$NAME" "$DATA_FILE").json"
 	assert_exit 6 gbe store verify
-	assert_match "why" "$ERR" "*not what was pushed*another database*"
+	assert_match "why" "$ERR" "*differs from the snapshot that was pushed*the database is another one*"
 	: >"$(in_store "$NAME" "$META_FILE")"
 	jq '.size = 0' "$(in_store "$NAME" "$META_FILE").json" >"$GBE_MEM/other.json"
 	cp "$GBE_MEM/other.json" "$(in_store "$NAME" "$META_FILE").json"
@@ -917,7 +917,7 @@ requested() {
 	with_etcd
 	request 1.json '{"request": "backup"}'
 	assert_exit 5 gbe store requests run
-	assert_match why "$ERR" "*only where [[]store[]] key*"
+	assert_match why "$ERR" "*requests in a bucket need [[]store[]] key*"
 	key_file /etc/greenboot-etcd/hmac
 	asked 0 list
 	assert_eq "before" "$ASKED" 1.json=waiting

@@ -111,7 +111,7 @@ another_device() {
 	assert_match "why" "$OUT" "*device $one pushed it*"
 	# Another name in the file, or no file.
 	sed -i "s/^$one/$two/" "$entry/_etcd_backup.device"
-	refused 6 "_etcd_backup.device is not what was signed"
+	refused 6 "_etcd_backup.device does not match its signature"
 	rm "$entry/_etcd_backup.device"
 	refused 5 "is missing*since $NAME*--device=unknown"
 	assert_exit 0 gbe store pull "$NAME" /var/unknown.db --device=unknown
@@ -135,18 +135,18 @@ tampered() {
 	put forged x
 	ctl snapshot save "$ROOT/var/forged.db" >/dev/null 2>&1
 	gzip -c "$ROOT/var/forged.db" >"$entry/etcd.backup.gz"
-	refused 6 "not what somebody with a key*pushed"
+	refused 6 "does not match its signature"
 	again
 	sed -i 's/"memberCount" : 1/"memberCount" : 3/' "$entry/_etcd_backup.meta"
 	cmp -s "$entry/_etcd_backup.meta" "$GBE_MEM/pushed/_etcd_backup.meta" && fail "it was not changed"
-	refused 6 "not what somebody"
+	refused 6 "does not match its signature"
 	again
 	rm "$entry/$SEAL"
 	refused 5 "no keyed digest*push it again*"
 	again
 	for text in "" x "$(printf '%064d' 0)"; do
 		echo "$text" >"$entry/$SEAL"
-		refused 6 "not what somebody"
+		refused 6 "does not match its signature"
 	done
 	# What is longer than a digest is none.
 	head -c 300 /dev/zero | tr '\0' a >"$entry/$SEAL"
@@ -158,7 +158,7 @@ tampered() {
 	again
 	# An old one under a new name.
 	mv "$entry" "$ROOT$STORE/2030-01-01T00:00:00Z-000001"
-	NAME=2030-01-01T00:00:00Z-000001 refused 6 "under that name"
+	NAME=2030-01-01T00:00:00Z-000001 refused 6 "does not match its signature"
 	mv "$ROOT$STORE/2030-01-01T00:00:00Z-000001" "$entry"
 	# Another key; the old one behind the new one.
 	use_key "$new"
@@ -266,7 +266,7 @@ crowded() {
 	# With a digest of nobody's they count, and what would stay proves to be nobody's: nothing goes.
 	for n in 1 2 3 4; do head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$ROOT$STORE/203$n-01-01T00:00:00Z-000001/$SEAL"; done
 	assert_exit 6 gbe store prune
-	assert_match "why not" "$ERR" "*nothing was removed*"
+	assert_match "why not" "$ERR" "*no snapshot was removed*"
 	[[ -e $ROOT$STORE/$own/_etcd_backup.meta ]] || fail "its own is gone"
 }
 
