@@ -142,7 +142,7 @@ tampered() {
 	refused 6 "does not match its signature"
 	again
 	rm "$entry/$SEAL"
-	refused 5 "no keyed digest*push it again*"
+	refused 5 "no keyed digest*Push it again*"
 	again
 	for text in "" x "$(printf '%064d' 0)"; do
 		echo "$text" >"$entry/$SEAL"
