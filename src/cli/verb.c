@@ -131,19 +131,37 @@ print_row(const char *key, const char *words, const GbeVerb *verb, const GbeOpti
 	}
 }
 
+/* "=KEY|TOKEN|DESCRIPTION" of the words of @verb and of its @options, each once. */
+static void
+print_descriptions(const char *key, const GbeVerb *verb, const GbeOption *options)
+{
+	for (const GbeVerb *word = verb->words; word != NULL && word->name != NULL; word++) {
+		g_autofree char *longer = g_strconcat(key, " ", word->name, NULL);
+
+		if (word->summary != NULL)
+			gbe_print("=%s|%s|%s\n", key, word->name, word->summary);
+		print_descriptions(longer, word, NULL);
+	}
+	for (const GbeOption *option = options; option != NULL && option->name != NULL; option++)
+		if (option->description != NULL)
+			gbe_print("=%s|--%s|%s\n", key, option->name, option->description);
+}
+
 void
 gbe_verb_print_table(const GbeVerb *verbs, const GbeOption *global, const char *mark)
 {
 	static const GbeVerb none;
 
 	print_row("-", "", &none, global);
+	print_descriptions("-", &none, global);
 	for (const GbeVerb *verb = verbs; verb->name != NULL; verb++) {
 		g_autofree char *key = g_strconcat(mark, verb->name, NULL);
 		const GbeVerb *meant = gbe_verb_find(verbs, verb->name);
 
 		if (verb->alias == NULL)
-			gbe_print("| %s\n", key);
+			gbe_print("| %s\n=verbs|%s|%s\n", key, key, verb->summary);
 		print_row(key, "", meant, meant->options);
+		print_descriptions(key, meant, meant->options);
 	}
 }
 

@@ -105,7 +105,7 @@ char *gbe_verb_usage(const GbeVerb *verb);
 bool gbe_option_goes_with(const GbeOption *option, const char *words);
 
 /* Prints what the completions need (data/completion/generate): "KEY|TOKEN...", a line for each verb and word, and "-"
- * for @global. An optional program's keys begin with @mark. */
+ * for @global; "=KEY|TOKEN|DESCRIPTION", a line for each word and option. An optional program's keys begin with @mark. */
 void gbe_verb_print_table(const GbeVerb *verbs, const GbeOption *global, const char *mark);
 
 /* " (did you mean X?)", or "" where none of @words (NULL-terminated) is near @word. Newly allocated. */

@@ -38,12 +38,34 @@ orphans() {
 					print key " goes with no word"
 		}'
 }
+# undescribed FILE: each verb, word and option in fish's table FILE has a description.
+undescribed() {
+	awk -v q="'" '
+		/^function __greenboot_etcd_about/ { about = 1 }
+		/^\t\tcase / { key = $0; sub(/^\t\tcase /, "", key); gsub(q, "", key); if (about) said[key] = 1 }
+		!about && /^\t\t\tprintf/ { tokens[key] = $0 }
+		END {
+			for (key in tokens)
+				for (n = split(tokens[key], token, " "); n > 2; n--) {
+					name = token[n]
+					sub(/=.*/, "", name)
+					verb = key
+					sub(/ .*/, "", verb)
+					if (name !~ /^(:|\.\.\.|-[a-zA-Z]$)/ && !((key " " name) in said) && !((verb " " name) in said))
+						print key " " name " has no description"
+				}
+		}' "$1"
+}
 mkdir "$scratch/completion"
 cp "${shells[@]/#/data/completion/}" "$scratch/completion/"
 check completion-generated "$(changes)"
 check completion-words "$(orphans)"
+check completion-described "$(undescribed data/completion/greenboot-etcd.fish)"
 
 # The guard guards.
+sed "/case 'restore --stop'/d" data/completion/greenboot-etcd.fish >"$scratch/undescribed.fish"
+[ "$(undescribed "$scratch/undescribed.fish")" = "restore --stop has no description" ] && ok completion-described-can-fail ||
+	not_ok completion-described-can-fail "an option without a description was not found"
 sed -i 's/--identity=@file//' "$scratch/completion"/*
 ! cmp -s data/completion/greenboot-etcd "$scratch/completion/greenboot-etcd" && [[ -z $(changes) ]] &&
 	ok completion-can-fail || not_ok completion-can-fail "an option that is missing was not written again"
