@@ -372,7 +372,7 @@ function __greenboot_etcd_about
 		case 'certs reset'
 			echo 'Remove the certificates that are made again at the next start'
 		case 'config --check'
-			echo 'Only check the files; unknown groups and keys are errors'
+			echo 'Check all files, and list every error'
 		case 'create --description'
 			echo 'Describe the backup'
 		case 'create --digest'
