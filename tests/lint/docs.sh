@@ -9,7 +9,7 @@
 
 mapfile -t pages < <(files README.md CONTRIBUTING.md NEWS.md 'docs/*.md' 'tests/*.md')
 check_each links dead "${pages[@]}"
-check readme-fits-one-page "$(awk 'END { if (NR > 120) print NR " lines, should be at most 120" }' README.md)"
+check readme-fits-one-page "$(awk 'END { if (NR > 150) print NR " lines; the limit is 150" }' README.md)"
 check index-is-complete "$(files 'docs/*.md' | grep -v '^docs/README\.md$' | while IFS= read -r page; do
 	links docs/README.md | grep -q " ${page#docs/}\$" || echo "$page is not in docs/README.md"
 done)"
