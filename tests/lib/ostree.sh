@@ -20,7 +20,8 @@ sysroot_init() {
 }
 
 # os_commit NAME [--without-program]: an operating system image, as ref os/NAME. Called again for
-# the same NAME: a new commit.
+# the same NAME: a new commit. Its version is OS_VERSION[NAME], else NAME.
+declare -A OS_VERSION=()
 os_commit() {
 	local tree l
 
@@ -33,7 +34,7 @@ os_commit() {
 	ln -s sysroot/ostree "$tree/ostree"
 	echo "a kernel" >"$tree/usr/lib/modules/6.1.0/vmlinuz"
 	echo "an initramfs" >"$tree/usr/lib/modules/6.1.0/initramfs.img"
-	printf 'ID=test\nPRETTY_NAME="Test OS %s"\nVERSION_ID=%s\n' "$1" "$1" \
+	printf 'ID=test\nPRETTY_NAME="Test OS %s"\nVERSION_ID=%s\n' "$1" "${OS_VERSION[$1]-$1}" \
 		>"$tree/usr/lib/os-release"
 	if [[ ${2-} != --without-program ]]; then
 		mkdir "$tree/usr/libexec/greenboot-etcd"

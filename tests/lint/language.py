@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks the English of texts against tests/lint/language.words.
 
-language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. Markdown, man pages, the catalog, units, the page,
-and comments and string literals of C are read as a person sees them: without markup, code and the rules of tables.
-language.allow has the exceptions, each with a reason.
+language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. Markdown, man pages, the catalog, units, HTML, and
+comments and string literals of C and JavaScript are read as a person sees them: without markup, code and the rules of
+tables. language.allow has the exceptions, each with a reason.
 """
 import os
 import re
@@ -142,6 +142,27 @@ def comments_of_c(text):
             yield start, " ".join(parts)
 
 
+def literals_of_javascript(text):
+    """(line, text) of each string of two words or more. A template's text counts without its values."""
+    text = re.sub(r"(?<![:\w\"'`])//[^\n]*", "", re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.S))
+    for match in re.finditer(r'"(?:[^"\\\n]|\\.)*"|`(?:[^`\\$]|\\.|\$\{[^}`]*\}|\$)*`', text):
+        words = re.sub(r"\$\{[^}]*\}", "N", match.group()[1:-1]) if match.group()[0] == "`" else match.group()[1:-1]
+        if len(words.split()) > 1:
+            yield text.count("\n", 0, match.start()) + 1, words
+
+
+def plain_javascript(text):
+    return re.sub(r"\$[0-9]", "N", text.replace('\\"', '"'))
+
+
+def text_of_html(text):
+    """(line, text) between tags, and of attributes that people read."""
+    text = re.sub(r"<!.*?>", lambda m: "\n" * m.group().count("\n"), text, flags=re.S)
+    for match in re.finditer(r'>([^<>]+)<|(?:title|alt|aria-label|placeholder)="([^"]*)"', text):
+        if (match.group(1) or match.group(2) or "").strip():
+            yield text.count("\n", 0, match.start()) + 1, match.group(1) or match.group(2)
+
+
 def plain_c(text):
     text = re.sub(r"`[^`]*`", "CODE", text).replace("\\n", " ").replace('\\"', '"')
     return re.sub(r"%[-#0-9.*]*(?:l|ll|z|h)?[a-zA-Z]", "N", text)
@@ -158,6 +179,10 @@ def check(path, table, exceptions):
         text = file.read()
     if path.endswith((".c", ".h")):
         blocks, plain = [*literals_of_c(text), *comments_of_c(text)], plain_c
+    elif path.endswith((".js", ".mjs")):
+        blocks, plain = [*literals_of_javascript(text), *comments_of_c(text)], plain_javascript
+    elif path.endswith(".html"):
+        blocks, plain = text_of_html(text), str
     elif re.search(r"\.[1-8]$", path):
         blocks, plain = blocks_of_man(text), plain_man
     else:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # The Cockpit page as a person has it: Debian's cockpit-ws and bridge, a headless browser, and the real programs on a
-# real ostree sysroot with a real etcd. drive.mjs holds the browser and says the cases; this is the world around it,
-# which it asks to boot, to fail and to roll back.
+# real ostree sysroot with a real etcd. drive.mjs has the browser and the cases. This script is the device: it boots, fails
+# and rolls back when drive.mjs asks for it. The story lasts five days of the device's clock, and ends today.
 
 # shellcheck disable=SC2317,SC2119 # asked for by name
 # shellcheck source=tests/lib/all.sh
@@ -11,6 +11,8 @@
 
 PAGE=$GBE_TOP/data/cockpit/greenboot-etcd
 MAX_BOOT_ATTEMPTS=2
+OS_VERSION=([A]=42.20261127.0 [B]=43.20261203.0)
+DAYS_AGO=6
 COCKPIT_WS=/usr/lib/cockpit/cockpit-ws
 [[ -x $COCKPIT_WS ]] || COCKPIT_WS=/usr/libexec/cockpit-ws
 
@@ -27,8 +29,8 @@ declare -A SERVER=() # admin, limited: the pid of its cockpit-ws
 
 # ---- what the browser finds ----
 
-# The session's greenboot-etcd: the real program on ROOT. Below --root no service is stopped, so that
-# etcd is stopped and started by the world; and it may fail as a test has asked.
+# The session's greenboot-etcd: the real program on ROOT, with the device's clock. Below --root no service is stopped: this
+# script stops and starts etcd. The program fails as a test asks.
 wrapper() {
 	cat >"$WORLD/bin/greenboot-etcd.there" <<-EOF
 		#!/bin/bash
@@ -41,6 +43,7 @@ wrapper() {
 			[[ \$arg == --stop && ! " \$* " == *" -n "* ]] || args+=("\$arg")
 		done
 		echo "\$*" >>"$WORLD/asked"
+		export LD_PRELOAD=$GBE_PREPARED/clock.so/clock.so GBE_TEST_CLOCK=\$(<"$WORLD/clock")
 		real() { "$BUILD/greenboot-etcd" --root="$ROOT" "\${args[@]}"; }
 		read -r fault verb 2>/dev/null <"$WORLD/fault"
 		[[ ! \$verb || " \$* " == " --json \$verb "* ]] || fault=
@@ -49,6 +52,7 @@ wrapper() {
 		unreadable) echo '{"schema": 1, "boo' && exit 0 ;;
 		newer) real | sed 's/"schema" : 1/"schema" : 2/' && exit 0 ;;
 		old) echo "greenboot-etcd: no such verb: \$verb; see \\\`greenboot-etcd --help\\\`" >&2 && exit 2 ;;
+		steps) real | jq '.protection = {state: "needs-you", reason: "etcd is held back", hint: "\\\`greenboot-etcd restore @1\\\`", steps: ["greenboot-etcd restore @1 --stop", "systemctl start etcd"]}' && exit 0 ;;
 		slow) echo \$\$ >"$WORLD/slow" && exec sleep 1000 ;;
 		many) [[ " \$* " != " --json list "* ]] || { cat "$WORLD/many.list" && exit 0; }
 			[[ " \$* " != " --json log "* ]] || { cat "$WORLD/many.log" && exit 0; } ;;
@@ -102,12 +106,18 @@ server() {
 ask_new_device() {
 	kill_etcd
 	root_free
+	ask_clock $((-DAYS_AGO * 86400 - 7 * 60))
 	device "${1:-xfs}"
 	wrapper
 	power_on
 	started
 	put_many devices 200
 	judge green
+}
+ask_clock() { # SECONDS: the device's clock is ahead of the machine's
+	clock_set "$1"
+	echo "$1" >"$WORLD/clock"
+	chmod 644 "$WORLD/clock"
 }
 ask_etcd_stops() { stop_etcd; }
 ask_etcd_starts() { start_etcd; }
@@ -118,6 +128,29 @@ ask_red_run() {
 	judge red
 }
 ask_green_run() { judge green; }
+ask_store() { # push|verify|away|back: the store of snapshots is a directory
+	config store directory=/var/store
+	case $1 in
+	push) mkdir -p "$ROOT/var/store" && gbe store push && gbe store verify ;;
+	away)
+		mv "$ROOT/var/store" "$ROOT/var/store.away"
+		: >"$ROOT/var/store"
+		put after/push 1
+		gbe store push || true
+		;;
+	back)
+		rm "$ROOT/var/store"
+		mv "$ROOT/var/store.away" "$ROOT/var/store"
+		gbe store send
+		;;
+	esac
+}
+ask_place() { gbe --json show "$1" | jq -r .name >"$WORLD/place"; }
+# The answer of status as a terminal has it, and its JSON.
+ask_status() {
+	gbe status | head -n 1 >"$WORLD/first"
+	gbe --json status >"$WORLD/status"
+}
 ask_state() { etcd_state >"$WORLD/state"; }
 ask_put() { put "$1" "$2"; }
 ask_fault() { echo "$*" >"$WORLD/fault"; }
@@ -127,7 +160,7 @@ ask_program() { # there|missing
 }
 ask_no_ostree() { rm "$ROOT/run/ostree-booted"; }
 ask_ostree() { : >"$ROOT/run/ostree-booted"; }
-ask_damage() { # NAME: a bit of the root page of that backup's database, as its metas name it
+ask_damage() { # NAME: flips a bit of the root page of that backup's database, which its metas name
 	local db root
 	db=$(data_of "$1")/member/snap/db
 	cp "$db" "$WORLD/db"
@@ -142,7 +175,7 @@ ask_offline() {
 	wait "${SERVER[$1]}" 2>/dev/null || true
 	unset "SERVER[$1]"
 }
-# A fresh one: a session that nobody has looked at for a while is ended by Cockpit.
+# A new one: Cockpit ends an idle session.
 ask_server() {
 	[[ ! ${SERVER[$1]-} ]] || ask_offline "$1"
 	case $1 in
@@ -152,7 +185,7 @@ ask_server() {
 }
 ask_many() { python3 "$GBE_TOP/tests/page/many.py" "$WORLD" "${DEPLOYMENT[A]}"; }
 
-# serve: until the browser is through. A request is "FIFO NAME ARGUMENT...", and "0" the answer.
+# serve: until the browser has finished. A request is "FIFO NAME ARGUMENT...", and "0" the answer.
 serve() {
 	local to name args
 	while read -r to name args; do

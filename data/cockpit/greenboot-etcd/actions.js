@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The actions of a person. Each is first asked as a dry run, so that the program itself says what it will do;
- * it is carried out when that was confirmed.
+ * The actions of a person. The program first answers a dry run with its plan; a second press runs it.
  */
 import { h, replace, icon } from "./dom.js";
 import { _, say, short, size, word, count } from "./words.js";
@@ -11,20 +10,19 @@ import { button, dialog, progress, trouble, waiting } from "./dialog.js";
 const backed_up = answer => [
     answer.dry_run ? say("A backup named $0 will be made.", short(answer.name)) : say("The backup $0 was made.", short(answer.name)),
     answer.dry_run ? null : say("Size: $0, graded $1.", size(answer.size), word(answer.grade)),
-    answer.service_restarted ? _("etcd was stopped, and started again.") : null];
+    answer.service_restarted ? _("etcd was stopped and started again.") : null];
 
 const restored = answer => [
-    answer.dry_run ? say("The backup $0 will be put in the data's place.", short(answer.name))
-        : say("The backup $0 was put in the data's place.", short(answer.name)),
-    answer.loss ? answer.dry_run ? say("This will be lost: $0.", short(answer.loss)) : say("This is lost: $0.", short(answer.loss)) : null,
-    answer.displaced ? answer.dry_run ? say("The present data will be kept as $0; “Undo” brings it back.", short(answer.displaced))
-        : say("The data that was there is kept as $0; “Undo” brings it back.", short(answer.displaced)) : null,
-    answer.service_restarted ? _("etcd was stopped, and started again.") : null];
+    answer.dry_run ? say("The backup $0 will be restored.", short(answer.name)) : say("The backup $0 was restored.", short(answer.name)),
+    answer.loss ? answer.dry_run ? say("Lost by it: $0.", short(answer.loss)) : say("Lost: $0.", short(answer.loss)) : null,
+    answer.displaced ? answer.dry_run ? say("The present data will be set aside as $0; “Undo” brings it back.", short(answer.displaced))
+        : say("The former data was set aside as $0; “Undo” brings it back.", short(answer.displaced)) : null,
+    answer.service_restarted ? _("etcd was stopped and started again.") : null];
 
 const requested = answer => answer.cancelled !== undefined ? [_("The request is cancelled.")]
-    : [answer.dry_run ? say("At the next boot, before etcd starts, the backup $0 will be put in the data's place.", short(answer.name))
-        : say("The next boot puts the backup $0 in the data's place, before etcd starts.", short(answer.name)),
-    _("The data that is there then becomes a backup.")];
+    : [answer.dry_run ? say("At the next boot, before etcd starts, the backup $0 will be restored.", short(answer.name))
+        : say("The next boot restores the backup $0, before etcd starts.", short(answer.name)),
+    _("The data of that moment becomes a backup.")];
 
 const verified = answer => answer.dry_run ? []
     : answer.verified.flatMap(one => [
@@ -37,23 +35,23 @@ const changed = (will, did) => answer => {
     return [say(answer.dry_run ? will : did, names.map(short).join(", "))];
 };
 
-const answered = answer => [h("span", {}, icon(answer.result), say("The rehearsal: $0", word(answer.result))), answer.reason,
+const answered = answer => [h("span", {}, icon(answer.result), say("The rehearsal: $0", word(answer.result))), short(answer.reason),
     answer.goes_back === null ? null : answer.goes_back ? _("A rollback after this update can keep the data.")
-        : say("A rollback after this update needs a backup: $0", answer.goes_back_reason || _("the old etcd cannot read the new data"))];
+        : say("A rollback after this update needs a backup: $0", short(answer.goes_back_reason) || _("the old etcd cannot read the new data"))];
 
 const WHEN = name => [
-    { label: _("Now; etcd is stopped for it"), args: ["restore", name, "--stop"], says: restored },
+    { label: _("Now: stop etcd, and start it again"), args: ["restore", name, "--stop"], says: restored },
     { label: _("At the next boot"), args: ["restore", name, "--next-boot"], says: requested }];
 
 /*
- * title, and what the button that confirms it says; ways: the choices, of which the first is the default: args for the
- * program, says: sentences for its answer. dry: false where the program has no dry run: then text says what happens.
+ * title; confirm: the label of the button that confirms; ways: the choices, the first is the default. A way has args for
+ * the program, and says: sentences for its answer. dry: false: the program has no dry run, and text is the plan.
  */
 const ACTIONS = {
     backup: () => ({
         title: _("Back up now"), confirm: _("Back up"), doing: _("Backing up…"), named: true,
         ways: [{ label: _("While etcd runs"), args: ["backup", "--live"], says: backed_up },
-            { label: _("Stop etcd for it, and start it again"), args: ["backup", "--stop"], says: backed_up }]
+            { label: _("Stop etcd, and start it again"), args: ["backup", "--stop"], says: backed_up }]
     }),
     restore: backup => ({
         title: say("Restore $0", short(backup.name)), confirm: _("Restore"), doing: _("Restoring…"), danger: true, ways: WHEN(backup.name)
@@ -71,7 +69,7 @@ const ACTIONS = {
     }),
     verify: backup => ({
         title: backup ? say("Verify $0", short(backup.name)) : _("Verify all backups"), confirm: _("Verify"), doing: _("Reading…"), dry: false, stop: true,
-        text: _("Every page and row is read, without etcd. A backup that is found damaged is graded bad, so that nothing restores it by itself."),
+        text: _("The program reads every page and row, without etcd. It grades a damaged backup bad, so that no boot restores it."),
         ways: [{ args: ["verify", "--full", ...backup ? [backup.name] : []], says: verified }]
     }),
     pin: backup => ({
@@ -80,29 +78,36 @@ const ACTIONS = {
     }),
     unpin: backup => ({
         title: say("Unpin $0", short(backup.name)), confirm: _("Unpin"), doing: _("Unpinning…"),
-        ways: [{ args: ["unpin", backup.name], says: changed("Retention may remove $0 in time.", "Retention may remove $0 in time.") }]
+        ways: [{ args: ["unpin", backup.name], says: changed("Retention may remove $0 later.", "Retention may remove $0 later.") }]
     }),
     delete: backup => ({
         title: say("Delete $0", short(backup.name)), confirm: _("Delete"), doing: _("Deleting…"), danger: true,
-        ways: [{ args: ["delete", backup.name], says: changed("$0 will be deleted for good.", "$0 is deleted.") }]
+        ways: [{ args: ["delete", backup.name], says: changed("$0 will be deleted permanently.", "$0 was deleted.") }]
     }),
     rehearse: () => ({
         title: _("Rehearse the update"), confirm: _("Rehearse"), doing: _("Rehearsing…"), dry: false, stop: true,
-        text: _("The update's etcd is started on a clone of today's data, walled off from this system. etcd runs on, and its data is only read."),
+        text: _("The update's etcd starts on a clone of today's data, isolated from this system. The running etcd is not stopped, and its data is only read."),
         ways: [{ args: ["rehearse"], says: answered }]
     }),
 };
 
 export const NO_ADMIN = "needs-admin";
 
-/* A button that begins an action. Where that is not possible, it stays reachable and says why. */
+let serial = 0;
+
+/*
+ * A button that begins an action, and the reason why it is off: for a pointer in its title, for a screen reader in its
+ * description, and as text after a press. Without administrative access, the note on top of the page is the reason.
+ */
 export function act(label, name, { backup, danger, why, after } = {}) {
     const reason = admin() ? why : document.getElementById(NO_ADMIN)?.textContent || _("This needs administrative access.");
+    const id = reason && admin() ? `why-${++serial}` : NO_ADMIN;
+    const text = id === NO_ADMIN ? null : h("p", { id, class: "why", hidden: true, role: "status" }, reason);
 
-    return button(label, () => !reason && perform(ACTIONS[name](backup), after), {
+    return [button(label, () => reason ? text?.removeAttribute("hidden") : perform(ACTIONS[name](backup), after), {
         "data-action": name, "data-key": `${name} ${backup ? backup.name : ""}`, class: danger ? "danger" : null,
-        "aria-disabled": reason ? "true" : null, title: reason || null, "aria-describedby": reason && !admin() ? NO_ADMIN : null
-    });
+        "aria-disabled": reason ? "true" : null, title: reason || null, "aria-describedby": reason ? id : null
+    }), text];
 }
 
 function sentences(lines) {
@@ -161,7 +166,7 @@ function perform(action, after) {
     }
 
     replace(body,
-            name && h("div", { class: "field" }, h("label", { for: name.id }, _("Name (empty: an automatic one, which retention removes in time)")), name),
+            name && h("div", { class: "field" }, h("label", { for: name.id }, _("Name (empty: an automatic name, and retention may remove the backup)")), name),
             text && h("div", { class: "field" }, h("label", { for: text.id }, _("Description")), text),
             action.ways.length > 1 && h("fieldset", {}, h("legend", {}, _("When")), action.ways.map((choice, index) =>
                 h("label", {}, h("input", {

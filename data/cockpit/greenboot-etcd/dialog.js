@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Dialogs. The browser's own: it keeps the focus inside, and gives it back.
+ * Dialogs of the browser: it keeps the focus inside, and returns it at the end.
  */
 import { h, icon, replace } from "./dom.js";
 import { _, duration, say } from "./words.js";
 
 let serial = 0;
 
-/* One that is open already gives way. Returns {body, buttons, close, hold}; while hold(true), Escape does not close it. */
+/* Closes an open dialog. Returns {body, buttons, close, hold}; while hold(true), Escape does not close it. */
 export function dialog(title, kind) {
     const id = `dialog-${++serial}`;
     const body = h("div", { class: "dialog-body" });
@@ -32,7 +32,7 @@ export function trouble(error) {
              h("div", {}, h("strong", {}, error.message), error.hint ? h("p", {}, error.hint) : null));
 }
 
-/* Work of which nobody knows how long it takes: that it goes on, and for how long it has. */
+/* Work of unknown length: its name, and the time so far. */
 export function progress(label) {
     const seconds = h("span", {});
     const element = h("div", { class: "working" }, h("progress", { "aria-label": label }),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Elements, made from what they are. Text is always text: nothing that a program says is ever parsed as HTML.
+ * Makes elements. Text stays text: the page never parses a program's output as HTML.
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -21,7 +21,7 @@ function fill(element, attributes, children) {
 export const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 export const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-/* Puts new content in an element's place. The focus stays on the element that has the same data-key. */
+/* Replaces an element's content. The focus stays on the element that has the same data-key. */
 export function replace(element, ...children) {
     const key = element.contains(document.activeElement) && document.activeElement.closest("[data-key]")?.dataset.key;
 
@@ -30,7 +30,15 @@ export function replace(element, ...children) {
         element.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
 }
 
-/* Shapes, so that no meaning is carried by a colour alone. Each fills a square of 16 around 0,0. */
+/* A command in the program's sentences, `like this`, is shown as one. */
+export const with_commands = text => text.split("`").map((part, index) => index % 2 ? h("code", {}, part) : part);
+
+/* A name and its value; nothing without a value. */
+export const fact = (name, ...value) => value[0] === null || value[0] === undefined ? null : h("div", {}, h("dt", {}, name), h("dd", {}, value));
+
+export const fold = (name, title, ...content) => h("details", { "data-fold": name, "data-key": `fold ${name}` }, h("summary", { "data-key": `summary ${name}` }, title), content);
+
+/* Shapes: a colour alone carries no meaning. Each fills a square of 16 around 0,0. */
 const SHAPES = {
     good: [["circle", { r: 7, class: "body" }], ["path", { d: "M-3.5 0.3 L-1 3 L3.8 -2.8", class: "mark" }]],
     unproven: [["circle", { r: 6.2, class: "body hollow" }], ["path", { d: "M-3 0 H3", class: "mark" }]],
@@ -44,11 +52,11 @@ const SHAPES = {
 const LIKE = {
     green: "good", red: "bad", none: "unproven", passed: "good", failed: "bad", protected: "good", "not-protected": "warning",
     "needs-you": "bad", "not-applicable": "unproven", "not-rehearsed": "unproven", sound: "good", damaged: "bad",
-    "cannot-tell": "unproven"
+    "cannot-tell": "unproven", ready: "good", "not-ready": "bad", ok: "good", note: "unproven", unknown: "unproven"
 };
 
 export const shape = name => SHAPES[LIKE[name] || name].map(([tag, attributes]) => svg(tag, attributes));
 
-/* The same beside a text, which says what it means. */
+/* The same next to a text that says its meaning. */
 export const icon = name => svg("svg", { viewBox: "-9 -9 18 18", class: `icon is-${LIKE[name] || name}`, "aria-hidden": "true" },
     shape(name));

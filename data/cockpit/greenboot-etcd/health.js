@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * etcd's health: each step with its figure, the members and the certificates.
+ * etcd's health: the database against its quota, the checks, the members and the certificates. Everything that is as it
+ * should be is folded; problems are open.
  */
-import { h, svg, icon, replace } from "./dom.js";
+import { h, svg, icon, replace, fold } from "./dom.js";
 import { _, say, short, date, number, size, word, count } from "./words.js";
 import { ask } from "./program.js";
-import { button, trouble, waiting } from "./dialog.js";
+import { trouble, waiting } from "./dialog.js";
 
 const cell = (name, ...content) => h("td", { role: "cell", "data-name": name, class: content[0] === "–" ? "none" : null }, content);
 
@@ -22,7 +23,7 @@ const WIDTH = 480;
 const HEIGHT = 60;
 const POINTS = 200;
 
-/* The backups in their order, and now. The top is the largest size: a quota may be far above. */
+/* The size in each backup, oldest first, and the present size. The top is the largest size: a quota may be far above. */
 function growth(health, list) {
     const sizes = list.filter(backup => typeof backup.db_size === "number").sort((a, b) => a.sequence - b.sequence)
         .slice(1 - POINTS).map(backup => backup.db_size).concat(health.db_size);
@@ -44,54 +45,66 @@ function database(health, list) {
         return null;
     return h("div", { class: "quota" }, h("label", { for: "quota" }, _("Database against its quota")),
              h("meter", { id: "quota", min: 0, max: 100, high: quota.limit, value: quota.figure }, `${quota.figure} %`),
-             h("p", {}, quota.detail), growth(health, list));
+             growth(health, list));
 }
 
-function steps(health) {
-    return table(_("Steps of the health check"), [_("Step"), _("Result"), _("Figure"), _("Limit"), _("Detail")], health.steps.map(step =>
+function checks(caption, list) {
+    return table(caption, [_("Check"), _("Result"), _("Figure"), _("Limit"), _("Detail")], list.map(step =>
         line(first(word(step.step)), cell(_("Result"), icon(step.result), word(step.result)), cell(_("Figure"), number(step.figure)),
-             cell(_("Limit"), number(step.limit)), cell(_("Detail"), step.detail || "–"))));
+             cell(_("Limit"), number(step.limit)), cell(_("Detail"), short(step.detail) || "–"))));
+}
+
+/* Checks that do not apply have their names only. */
+function steps(health) {
+    const of = (...results) => health.steps.filter(step => results.includes(step.result));
+    const open = of("warning", "failed");
+    const passed = of("passed");
+    const others = of("not-applicable");
+
+    return [open.length ? checks(_("Checks that need attention"), open) : null,
+        fold("checks", count("$0 check passed", "$0 checks passed", passed.length), passed.length ? checks(_("Checks of etcd"), passed) : null,
+             others.length ? h("p", { "data-not-applicable": true }, say("Checks that do not apply: $0.", others.map(step => word(step.step)).join(", "))) : null)];
 }
 
 function members(cluster) {
-    return table(say("Members: $0 of $1 voters work, $2 have to", cluster.working, cluster.voters, cluster.quorum),
-                 [_("Member"), _("State"), _("Version"), _("Database"), _("Behind"), _("May stop now")], cluster.members.map(member =>
-                     line(first(member.name || member.id), cell(_("State"), icon(member.works === false ? "bad" : member.works ? "good" : "unproven"),
-                                                                word(member.state), member.why ? h("small", {}, member.why) : null),
-                          cell(_("Version"), member.version || "–"), cell(_("Database"), size(member.db_size)), cell(_("Behind"), number(member.lag)),
-                          cell(_("May stop now"), member.may_stop ? _("yes") : _("no"), member.stop_refused ? h("small", {}, member.stop_refused) : null))));
+    const title = say("Members: $0 of $1 voters work, $2 are needed", cluster.working, cluster.voters, cluster.quorum);
+    const all = table(title, [_("Member"), _("State"), _("Version"), _("Database"), _("Entries to apply"), _("May stop now")], cluster.members.map(member =>
+        line(first(member.name || member.id), cell(_("State"), icon(member.works === false ? "bad" : member.works ? "good" : "unproven"),
+                                                   word(member.state), member.why ? h("small", {}, member.why) : null),
+             cell(_("Version"), member.version || "–"), cell(_("Database"), size(member.db_size)), cell(_("Entries to apply"), number(member.lag)),
+             cell(_("May stop now"), member.may_stop ? _("yes") : _("no"), member.stop_refused ? h("small", {}, member.stop_refused) : null))));
+
+    return cluster.members.length > 1 || cluster.members.some(member => !member.works) ? all : fold("members", count("$0 member", "$0 members", cluster.members.length), all);
 }
 
 function certificates(certs) {
-    if (!certs.certificates.length)
-        return h("p", { class: "empty" }, _("etcd is used without certificates."));
-    return table(_("Certificates"), [_("Subject"), _("Ends"), _("File"), _("Remark")], certs.certificates.map(one =>
+    const list = certs.certificates;
+    const all = table(_("Certificates"), [_("Subject"), _("Ends"), _("File"), _("Remark")], list.map(one =>
         line(first(one.subject), cell(_("Ends"), icon(one.problem ? "warning" : "good"), date(one.not_after),
-                                      one.days_left === null ? null : h("small", {}, one.days_left < 0 ? _("It has expired.") : count("$0 day left", "$0 days left", one.days_left))),
+                                      one.days_left === null ? null : h("small", {}, one.days_left < 0 ? _("expired") : count("$0 day left", "$0 days left", one.days_left))),
              cell(_("File"), one.path), cell(_("Remark"), one.problem || "–"))));
+
+    return list.some(one => one.problem) ? all : list.length ? fold("certificates", count("$0 certificate", "$0 certificates", list.length), all) : null;
 }
 
-/* Each part says for itself what is wrong with it. */
+/* Each part shows its own trouble. */
 function part(element, args, show) {
     replace(element, waiting());
     return ask(args).then(answer => replace(element, show(answer))).catch(error => replace(element, trouble(error)));
 }
 
-export function health(section, list) {
+/* The first line of the page has etcd's answer already: `told`. */
+export async function health(section, list, told) {
     const parts = [h("div", {}), h("div", {}), h("div", {})];
-    const again = button(_("Ask again"), load, { "data-key": "health-again" });
 
-    async function load() {
-        section.setAttribute("aria-busy", "true");
-        await Promise.all([
-            part(parts[0], ["health"], answer => [
-                h("p", { class: "grade" }, icon(answer.healthy ? "good" : answer.healthy === false ? "bad" : "unproven"), short(answer.reason) || word(answer.health)),
-                database(answer, list), steps(answer)]),
-            part(parts[1], ["cluster", "status"], members),
-            part(parts[2], ["certs", "list"], certificates)]);
-        section.removeAttribute("aria-busy");
-    }
-
-    replace(section, parts, again);
-    return load();
+    replace(section, parts);
+    section.setAttribute("aria-busy", "true");
+    await Promise.all([
+        part(parts[0], ["health"], answer => [
+            h("p", { class: "grade" }, icon(answer.healthy ? "good" : answer.healthy === false ? "bad" : "unproven"),
+              answer.reason && answer.reason !== told ? short(answer.reason) : word(answer.health)),
+            database(answer, list), steps(answer)]),
+        part(parts[1], ["cluster", "status"], members),
+        part(parts[2], ["certs", "list"], certificates)]);
+    section.removeAttribute("aria-busy");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The only source of what the page shows: `greenboot-etcd --json VERB`. An answer is an object or a list; everything
- * else is a Trouble, which says what is wrong and what to do.
+ * The page's only source: `greenboot-etcd --json VERB`. An answer is an object or a list; everything else is a Trouble,
+ * with the fault and the next step.
  */
 import { _, say } from "./words.js";
 
@@ -18,7 +18,7 @@ export class Trouble extends Error {
     }
 }
 
-/* This channel carries nothing: it closes when the connection does, and whatever is asked afterwards gets no answer. */
+/* This channel is empty: it closes with the connection, and later questions get no answer. */
 const line = cockpit.channel({ payload: "null" });
 let lost = false;
 
@@ -39,11 +39,11 @@ function not_started(failure, verb) {
     if (failure.exit_signal || failure.problem)
         return new Trouble("ended", say("greenboot-etcd $0 was ended before it could answer$1.", verb,
                                         failure.exit_signal ? ` (${failure.exit_signal})` : ""),
-                           _("Nothing is left half done: a later start finishes it or undoes it. Ask again."));
+                           _("A later start finishes or undoes the operation. Ask again."));
     return null;
 }
 
-/* The last answers: the same text is the same object, so that a part sees at once that its answer is not new. */
+/* The last answers: the same text is the same object, so that a part sees that its answer is not new. */
 const last = new Map();
 
 function understood(text, failure, verb, question) {
@@ -57,7 +57,7 @@ function understood(text, failure, verb, question) {
     } catch (error) {
         if (failure && failure.exit_status === 2)
             return new Trouble("old", say("This greenboot-etcd does not know “$0”.", verb), _("Update greenboot-etcd: it is older than this page."));
-        return new Trouble("unreadable", say("The answer of greenboot-etcd $0 cannot be read.", verb),
+        return new Trouble("unreadable", say("The answer of greenboot-etcd $0 is unreadable.", verb),
                            failure && failure.message || _("Update greenboot-etcd and cockpit-greenboot-etcd to the same version."));
     }
     const schema = (Array.isArray(answer) ? answer[0]?.schema : answer?.schema) ?? (Array.isArray(answer) && !answer.length ? SCHEMA : null);
@@ -74,8 +74,8 @@ function understood(text, failure, verb, question) {
 }
 
 /*
- * ask(["list"]): a promise of the answer. It has a stop() that ends the program in order. A question runs with the
- * rights that there are, what changes something requires administrative access.
+ * ask(["list"]): a promise of the answer. Its stop() ends the program in order. A question runs with the rights of the
+ * session; a change requires administrative access.
  */
 export function ask(args, { change = false } = {}) {
     const verb = args.filter(arg => !arg.startsWith("-")).slice(0, ["member", "cluster", "certs"].includes(args[0]) ? 2 : 1).join(" ");
@@ -98,7 +98,7 @@ export function ask(args, { change = false } = {}) {
     return promise;
 }
 
-/* The archive of diagnose, as it comes from standard output. */
+/* The archive of diagnose, from standard output. */
 export function archive() {
     return lost ? Promise.reject(offline()) : new Promise((resolve, reject) => {
         cockpit.spawn(["greenboot-etcd", "diagnose", "-"], { superuser: "require", err: "message", binary: true })

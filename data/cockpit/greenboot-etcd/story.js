@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The history of the data, as a picture needs it: lanes (deployments), runs in the order in which they had the data,
- * and in each run its backups and restores. Made of what log and list say; where the log may not be read, of the list.
+ * The history of the data, as a picture needs it: lanes (deployments), runs in the order in which they had the data, and
+ * each run's backups and restores. The source is the answer of log and list; without root, that of list alone.
  */
+import { _ } from "./words.js";
 
 /*
  * {lanes: [deployment], runs: [{id, deployment, verdict, health, by_hand, begun, ended, marks}], made: backup -> its run}.
- * A mark is {kind: "backup", backup} or {kind: "restore", from, by_hand, time, text}, in the order in which they came.
+ * A mark is {kind: "backup", backup} or {kind: "restore", from, by_hand, time, text}, oldest first.
  */
 export function story(log, backups, status) {
     const runs = new Map();
@@ -37,7 +38,7 @@ export function story(log, backups, status) {
             made.set(record.backup, run_of(event.run, event.deployment));
         }
     }
-    /* The list is newest first, the picture oldest first. */
+    /* The list begins with the newest backup, the picture with the oldest. */
     for (const backup of [...backups].reverse()) {
         if (backup.consumed)
             continue;
@@ -58,9 +59,43 @@ export function story(log, backups, status) {
     return { lanes: [...new Set(list.map(run => run.deployment))], runs: list, made };
 }
 
+const LANES = 5;
+const MARKS = 100;
+
+/* The newest runs, as many as a small screen has room for. */
+export function recent({ lanes, runs, made }) {
+    const kept = new Set();
+    let marks = 0;
+    let first = runs.length;
+
+    while (first > 0) {
+        const run = runs[first - 1];
+
+        if (first < runs.length && (kept.size === LANES && !kept.has(run.deployment) || marks + run.marks.length > MARKS))
+            break;
+        kept.add(run.deployment);
+        marks += run.marks.length + 1;
+        first--;
+    }
+    return { lanes: lanes.filter(lane => kept.has(lane)), runs: runs.slice(first), made };
+}
+
 /* The role of a deployment: booted, rollback, staged, pinned, gone; null: unknown. */
 export function role(deployment, backups, status) {
     if (deployment && deployment === status?.booted)
         return "booted";
-    return backups.find(backup => backup.deployment === deployment)?.present || null;
+    return status?.deployments?.find(one => one.id === deployment)?.place || backups.find(backup => backup.deployment === deployment)?.present || null;
+}
+
+/* The reason why `undo` can do nothing now; null: it can. The last restore set data aside, by hand, and the data is there. */
+export function no_undo(log, backups) {
+    const last = log?.findLast(event => event.kind === "take-over" && (event.record.source || event.record.asked));
+
+    if (!log)
+        return null;
+    if (!last)
+        return _("No restore was made yet.");
+    if (!last.record.asked)
+        return _("The last restore followed a failed update: undo would bring back the data of that update.");
+    return backups.some(backup => backup.name === last.record.found?.name) ? null : _("The data that the last restore set aside was deleted.");
 }

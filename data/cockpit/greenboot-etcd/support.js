@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The archive of `diagnose`, for a helper, as one file.
+ * The archive of `diagnose`, as a download for support.
  */
 import { h, replace } from "./dom.js";
 import { _, size } from "./words.js";
@@ -27,7 +27,7 @@ export function support(section) {
             replace(said, trouble(error));
         }
     }
-    replace(section, h("p", {}, _("One archive with what status, list, explain, config, health and preflight say, records, manifests and the journal. It has no key, value, certificate or password. Read it before you give it away.")),
+    replace(section, h("p", {}, _("An archive with the answers of the program, its records and the journal. Keys, values, certificates and passwords are left out. Read it before you share it.")),
             button(_("Download the diagnosis"), collect, {
                 "data-action": "diagnose", "data-key": "diagnose", "aria-disabled": admin() ? null : "true",
                 title: admin() ? null : document.getElementById(NO_ADMIN)?.textContent, "aria-describedby": admin() ? null : NO_ADMIN
