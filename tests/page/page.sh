@@ -52,7 +52,7 @@ wrapper() {
 		unreadable) echo '{"schema": 1, "boo' && exit 0 ;;
 		newer) real | sed 's/"schema" : 1/"schema" : 2/' && exit 0 ;;
 		old) echo "greenboot-etcd: no such verb: \$verb; see \\\`greenboot-etcd --help\\\`" >&2 && exit 2 ;;
-		steps) real | jq '.protection = {state: "needs-you", reason: "etcd is held back", hint: "\\\`greenboot-etcd restore @1\\\`", steps: ["greenboot-etcd restore @1 --stop", "systemctl start etcd"]}' && exit 0 ;;
+		steps) real | jq '.protection = {state: "needs-you", reason: "etcd is held back", hint: "restore a backup", steps: ["greenboot-etcd restore @1 --stop", "systemctl start etcd"]}' && exit 0 ;;
 		slow) echo \$\$ >"$WORLD/slow" && exec sleep 1000 ;;
 		many) [[ " \$* " != " --json list "* ]] || { cat "$WORLD/many.list" && exit 0; }
 			[[ " \$* " != " --json log "* ]] || { cat "$WORLD/many.log" && exit 0; } ;;
@@ -128,20 +128,25 @@ ask_red_run() {
 	judge red
 }
 ask_green_run() { judge green; }
-ask_store() { # push|verify|away|back: the store of snapshots is a directory
-	config store directory=/var/store
+ask_store() { # directory|unreachable|none
+	unconfig store directory
+	unconfig store url
+	unconfig store access-key-file
+	rm -rf "$ROOT/var/lib/greenboot-etcd/queue"
 	case $1 in
-	push) mkdir -p "$ROOT/var/store" && gbe store push && gbe store verify ;;
-	away)
-		mv "$ROOT/var/store" "$ROOT/var/store.away"
-		: >"$ROOT/var/store"
-		put after/push 1
-		gbe store push || true
+	directory)
+		config store directory=/var/store
+		mkdir -p "$ROOT/var/store"
+		gbe store push
+		gbe store verify
 		;;
-	back)
-		rm "$ROOT/var/store"
-		mv "$ROOT/var/store.away" "$ROOT/var/store"
-		gbe store send
+	unreachable)
+		printf '[default]\naws_access_key_id=device\naws_secret_access_key=secret\n' >"$ROOT/etc/greenboot-etcd/store.key"
+		chmod 600 "$ROOT/etc/greenboot-etcd/store.key"
+		config store url=https://127.0.0.1:9/snapshots/device-1 access-key-file=/etc/greenboot-etcd/store.key
+		put "after/$1" 1
+		gbe store push --queue
+		gbe store send || true
 		;;
 	esac
 }
@@ -199,7 +204,7 @@ serve() {
 broke() {
 	trap - ERR
 	echo "not ok world: $1" >&3
-	kill "$DRIVER" 2>/dev/null
+	kill -KILL "$DRIVER" 2>/dev/null
 	kill_etcd
 	root_free
 	exit 1

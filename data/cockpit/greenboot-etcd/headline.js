@@ -4,7 +4,7 @@
  * the next boot on the data.
  */
 import { h, icon, replace, fact, with_commands } from "./dom.js";
-import { _, say, short, system, date, duration, number, size, word } from "./words.js";
+import { _, say, short, system, tell, is_told, date, duration, number, size, word } from "./words.js";
 import { trouble, button } from "./dialog.js";
 import { act, many } from "./actions.js";
 
@@ -35,6 +35,11 @@ function next_boot(next) {
     }
 }
 
+const first_lines = ({ protection, etcd }) => [protection.reason, protection.hint, protection.steps || [], etcd.reason];
+
+/* The state of etcd, if the first lines do not tell it. */
+const etcd_now = ({ protection, etcd }) => [protection.reason, protection.hint].some(text => text?.includes(etcd.reason)) ? null : short(etcd.reason);
+
 /* The reason in other words than the first line's, and the steps: a sentence is told once. */
 function way_out({ state, reason, hint, steps }, first) {
     if (state === "protected")
@@ -47,11 +52,9 @@ function way_out({ state, reason, hint, steps }, first) {
 
 /* Warnings that the first lines do not tell. */
 function warnings(status) {
-    const { reason, hint, steps } = status.protection;
-    const told = [reason, hint, status.next.reason, status.etcd.reason, ...steps || []].filter(Boolean);
-    const texts = [...new Set([...status.warnings, ...status.etcd.warnings])]
-        .filter(text => !told.some(other => text.includes(other) || other.includes(text)));
+    const texts = [...new Set([...status.warnings, ...status.etcd.warnings])].filter(text => !is_told(text));
 
+    tell(first_lines(status), texts);
     return texts.length ? h("ul", { class: "warnings" }, texts.map(text => h("li", {}, icon("warning"), with_commands(short(text))))) : null;
 }
 
@@ -74,17 +77,19 @@ export function headline(section, { status, failure, offline, request, refresh }
         return;
     }
     const { protection, next } = status;
-    const first = short(ANSWERS[protection.state](protection));
+
+    tell(first_lines(status));
+    const first = ANSWERS[protection.state](protection);
 
     replace(section,
             failure ? h("div", {}, trouble(failure), offline ? h("p", { class: "note" }, say("Everything below is as it was at $0.", date(offline))) : null) : null,
             h("div", { class: `answer is-${protection.state}`, "data-state": protection.state }, icon(protection.state),
-              h("div", {}, h("h1", {}, with_commands(first)), way_out(protection, first),
+              h("div", {}, h("h1", {}, with_commands(short(first))), way_out(protection, first),
                 status.ostree === false ? h("p", { class: "hint", "data-trouble": "no-ostree" },
                                             _("This is not an ostree system: it has no rollback, and only backups by hand are useful.")) : null)),
             h("dl", { class: "facts" },
               now(status),
-              fact(_("etcd"), short(status.etcd.reason) || _("unknown"), h("small", {}, say("Data: $0, $1", status.data.path, size(status.data.size)))),
+              fact(_("etcd"), etcd_now(status) || word(status.etcd.healthy === null ? "cannot-tell" : status.etcd.healthy ? "healthy" : "unhealthy"), h("small", {}, say("Data: $0, $1", status.data.path, size(status.data.size)))),
               fact(_("Backups"), many(status.backups), h("small", { title: status.last_good?.name }, status.last_good
                   ? say("The last good one is $0 old ($1).", duration(status.last_good.age || 0), short(status.last_good.name)) : null)),
               last_operation(status.last_operation),

@@ -4,7 +4,7 @@
  * should be is folded; problems are open.
  */
 import { h, svg, icon, replace, fold } from "./dom.js";
-import { _, say, short, date, number, size, word, count } from "./words.js";
+import { _, say, short, is_told, date, number, size, word, count } from "./words.js";
 import { ask } from "./program.js";
 import { trouble, waiting } from "./dialog.js";
 
@@ -32,10 +32,10 @@ function growth(health, list) {
 
     if (sizes.length < 2 || !top)
         return null;
-    return h("figure", { class: "growth" },
+    return fold("growth", _("Growth of the database"), h("figure", { class: "growth" },
              svg("svg", { viewBox: `0 -2 ${WIDTH} ${HEIGHT + 4}`, preserveAspectRatio: "none", "aria-hidden": "true" },
                  svg("polyline", { points: sizes.map(place).join(" ") })),
-             h("figcaption", {}, say("Size of the database, backup by backup: $0 at first, $1 now, at most $2", size(sizes[0]), size(health.db_size), size(top))));
+             h("figcaption", {}, say("Size of the database, backup by backup: $0 at first, $1 now, at most $2", size(sizes[0]), size(health.db_size), size(top)))));
 }
 
 function database(health, list) {
@@ -44,14 +44,13 @@ function database(health, list) {
     if (!quota || quota.figure === null || health.db_size === null)
         return null;
     return h("div", { class: "quota" }, h("label", { for: "quota" }, _("Database against its quota")),
-             h("meter", { id: "quota", min: 0, max: 100, high: quota.limit, value: quota.figure }, `${quota.figure} %`),
-             growth(health, list));
+             h("meter", { id: "quota", min: 0, max: 100, high: quota.limit, value: quota.figure }, `${quota.figure} %`), growth(health, list));
 }
 
 function checks(caption, list) {
     return table(caption, [_("Check"), _("Result"), _("Figure"), _("Limit"), _("Detail")], list.map(step =>
         line(first(word(step.step)), cell(_("Result"), icon(step.result), word(step.result)), cell(_("Figure"), number(step.figure)),
-             cell(_("Limit"), number(step.limit)), cell(_("Detail"), short(step.detail) || "–"))));
+             cell(_("Limit"), number(step.limit)), cell(_("Detail"), step.detail && !is_told(step.detail) ? short(step.detail) : "–"))));
 }
 
 /* Checks that do not apply have their names only. */
@@ -70,7 +69,7 @@ function members(cluster) {
     const title = say("Members: $0 of $1 voters work, $2 are needed", cluster.working, cluster.voters, cluster.quorum);
     const all = table(title, [_("Member"), _("State"), _("Version"), _("Database"), _("Entries to apply"), _("May stop now")], cluster.members.map(member =>
         line(first(member.name || member.id), cell(_("State"), icon(member.works === false ? "bad" : member.works ? "good" : "unproven"),
-                                                   word(member.state), member.why ? h("small", {}, member.why) : null),
+                                                   word(member.state), member.why && !is_told(member.why) ? h("small", {}, member.why) : null),
              cell(_("Version"), member.version || "–"), cell(_("Database"), size(member.db_size)), cell(_("Entries to apply"), number(member.lag)),
              cell(_("May stop now"), member.may_stop ? _("yes") : _("no"), member.stop_refused ? h("small", {}, member.stop_refused) : null))));
 
@@ -93,8 +92,7 @@ function part(element, args, show) {
     return ask(args).then(answer => replace(element, show(answer))).catch(error => replace(element, trouble(error)));
 }
 
-/* The first line of the page has etcd's answer already: `told`. */
-export async function health(section, list, told) {
+export async function health(section, list) {
     const parts = [h("div", {}), h("div", {}), h("div", {})];
 
     replace(section, parts);
@@ -102,7 +100,7 @@ export async function health(section, list, told) {
     await Promise.all([
         part(parts[0], ["health"], answer => [
             h("p", { class: "grade" }, icon(answer.healthy ? "good" : answer.healthy === false ? "bad" : "unproven"),
-              answer.reason && answer.reason !== told ? short(answer.reason) : word(answer.health)),
+              answer.reason && !is_told(answer.reason) ? short(answer.reason) : word(answer.health)),
             database(answer, list), steps(answer)]),
         part(parts[1], ["cluster", "status"], members),
         part(parts[2], ["certs", "list"], certificates)]);

@@ -104,7 +104,7 @@ async function look() {
     if (news("update", list.answer, status.booted, lasting(status.next), lasting(status.rehearsal), lasting(status.protection)))
         begun.push(update(parts.update.body, { status, list: list.answer || [], refresh }));
     if (news("health", list.answer, status.run, status.etcd.healthy, lasting(status.etcd.alarms), lasting(status.etcd.warnings)))
-        begun.push(health(parts.health.body, list.answer || [], status.etcd.reason));
+        begun.push(health(parts.health.body, list.answer || []));
     await Promise.all(begun);
 }
 

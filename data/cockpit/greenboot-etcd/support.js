@@ -27,7 +27,7 @@ export function support(section) {
             replace(said, trouble(error));
         }
     }
-    replace(section, h("p", {}, _("An archive with the answers of the program, its records and the journal. Keys, values, certificates and passwords are left out. Read it before you share it.")),
+    replace(section, h("p", {}, _("One archive for support, without keys, values, certificates and passwords. Read it before you share it.")),
             button(_("Download the diagnosis"), collect, {
                 "data-action": "diagnose", "data-key": "diagnose", "aria-disabled": admin() ? null : "true",
                 title: admin() ? null : document.getElementById(NO_ADMIN)?.textContent, "aria-describedby": admin() ? null : NO_ADMIN

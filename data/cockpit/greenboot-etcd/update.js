@@ -4,7 +4,7 @@
  * and the steps of `explain` are folded.
  */
 import { h, icon, replace, fact, fold, with_commands } from "./dom.js";
-import { _, say, short, command, system, count, date, number, word, handle } from "./words.js";
+import { _, say, short, is_told, command, system, count, date, number, word, handle } from "./words.js";
 import { ask, admin } from "./program.js";
 import { trouble, waiting } from "./dialog.js";
 import { act } from "./actions.js";
@@ -42,11 +42,10 @@ function ready({ found, closed }) {
         count_of(found.findings, "unknown") ? count("$0 unknown", "$0 unknown", count_of(found.findings, "unknown")) : null].filter(Boolean).join(", ")));
 }
 
-/* A finding that the first lines of the page tell is not told again. */
-function findings({ found }, status) {
-    const told = [status.protection.reason, status.protection.hint, status.etcd.reason, ...status.warnings, ...status.etcd.warnings].filter(Boolean);
+/* A finding that the first lines of the page or the rehearsal tell is not told again. */
+function findings({ found }, rehearsal) {
     const item = finding => h("li", {}, icon(finding.result), with_commands(short(finding.text)));
-    const open = found?.findings.filter(({ result, text }) => (result === "bad" || result === "unknown") && !told.some(other => text.includes(other) || other.includes(text))) || [];
+    const open = found?.findings.filter(({ result, text }) => (result === "bad" || result === "unknown") && !is_told(text, rehearsal?.reason)) || [];
     const passed = found?.findings.filter(({ result }) => result === "ok" || result === "note") || [];
 
     return [open.length ? h("ul", { class: "warnings" }, open.map(item)) : null,
@@ -58,7 +57,7 @@ function rehearsed(rehearsal) {
         return fact(_("Rehearsal"), answer("unproven", _("not rehearsed")));
     return fact(_("Rehearsal"), answer(rehearsal.result, word(rehearsal.result)),
                 h("small", {}, rehearsal.to ? say("etcd $0 to $1, $2", rehearsal.from || "?", rehearsal.to, date(rehearsal.at)) : date(rehearsal.at)),
-                rehearsal.reason ? h("small", {}, short(rehearsal.reason)) : null,
+                rehearsal.reason && !is_told(rehearsal.reason) ? h("small", {}, short(rehearsal.reason)) : null,
                 rehearsal.locked ? h("p", { class: "notice is-bad" }, icon("bad"), _("The update is locked: it does not boot.")) : null);
 }
 
@@ -69,7 +68,7 @@ function backup_in_full(name, list) {
 }
 
 /* With a staged update: the way back after it. Else: the way back now. */
-function way_back(staged, rollback, { status, list, found }) {
+function way_back(staged, rollback, { status, list }) {
     const kept = status.rehearsal?.goes_back;
     const { explained } = staged.explained ? staged : rollback;
 
@@ -83,8 +82,8 @@ function way_back(staged, rollback, { status, list, found }) {
     if (staged.explained) {
         const backup = explained.actions.find(action => action.action === "backup");
 
-        if (explained.hold || found?.result === "not-ready")
-            return fact(_("Way back"), answer("bad", _("uncertain: the update's backup may fail")));
+        if (explained.hold)
+            return fact(_("Way back"), answer("bad", _("The update's first boot would hold etcd back.")));
         return fact(_("Way back"), answer(backup || status.last_good ? "good" : "bad", backup ? _("A failed update brings back the backup that its first boot takes.")
             : status.last_good ? say("A failed update brings back $0.", backup_in_full(status.last_good.name, list)) : _("A failed update has no backup to bring back.")),
                     kept === false ? h("small", {}, say("The old etcd needs that backup: $0", short(status.rehearsal.goes_back_reason) || _("it cannot read the new data")))
@@ -107,9 +106,9 @@ export async function update(section, { status, list, refresh }) {
     replace(section,
             h("dl", { class: "facts" },
               fact(_("Staged"), id ? h("span", { title: id }, system(id)) : _("No update is staged.")),
-              ready(checks), id || status.rehearsal ? rehearsed(status.rehearsal) : null, way_back(staged, rollback, { status, list, found: checks.found })),
+              ready(checks), id ? rehearsed(status.rehearsal) : null, way_back(staged, rollback, { status, list })),
             [staged, rollback, checks].map(({ error }) => error ? trouble(error) : null),
-            findings(checks, status),
+            findings(checks, id && status.rehearsal),
             steps("staged", _("Steps at the update's first boot"), staged), steps("rollback", _("Steps of a rollback"), rollback),
             h("div", { class: "toolbar" }, act(_("Rehearse the update"), "rehearse", { after: refresh, why: staged.missing ? _("No update waits for a rehearsal.") : null })));
 }

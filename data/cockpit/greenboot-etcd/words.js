@@ -112,3 +112,8 @@ export function reason(backup) {
         return backup.set_aside ? _("before restore, set aside") : _("failed update, set aside");
     return { manual: _("by hand"), periodic: _("by the clock") }[backup.origin] || _("automatic");
 }
+
+/* Sentences on top of the page. No other part tells them again. */
+let told = [];
+export const tell = (...texts) => { told = texts.flat(Infinity).filter(Boolean) };
+export const is_told = (text, ...more) => [...told, ...more.filter(Boolean)].some(other => text.includes(other) || other.includes(text));
