@@ -134,7 +134,7 @@ check sos-files "$(contents greenboot-etcd-sos |
 	diff - <(echo '0644 /usr/lib/python3/site-packages/sos/report/plugins/greenboot_etcd.py'))"
 check cockpit-files "$(contents cockpit-greenboot-etcd | diff - <(
 	echo "0755 /usr/share/cockpit/greenboot-etcd"
-	for file in actions.js backups.js dialog.js dom.js headline.js health.js index.html manifest.json page.css page.js \
+	for file in actions.js backups.js dialog.js dom.js headline.js health.js index.html manifest.json offsite.js page.css page.js \
 		program.js story.js support.js theme.js timeline.js update.js words.js; do
 		echo "0644 /usr/share/cockpit/greenboot-etcd/$file"
 	done
