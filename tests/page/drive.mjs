@@ -765,7 +765,7 @@ await run("many", async () => {
         const page = await visit("admin", { wait: false, url: "about:blank" });
         const cdp = await page.context().newCDPSession(page);
 
-        /* The processor's time, not the clock's: others use this machine, too. */
+        /* The processor's time, not the clock's: other programs use this machine. */
         await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
         await page.goto(address("admin"));
         await looked(page);

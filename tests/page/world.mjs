@@ -54,7 +54,7 @@ for (const kind of ["request", "websocket"])
 page.on("pageerror", error => errors.push(String(error.stack || error)));
 page.on("console", message => message.type() === "error" && !/404|Failed to load|WebSocket/.test(message.text()) && errors.push(message.text()));
 
-/* The page anew. It has answered when it has looked once. */
+/* Loads the page, and waits for its first look. */
 export async function visit(who = "admin", { width = 1280, height = 900, dark = false, wait = true, url } = {}) {
     if (who !== server) {
         await world("server", who);

@@ -96,8 +96,8 @@ export const NO_ADMIN = "needs-admin";
 let serial = 0;
 
 /*
- * A button that begins an action, and the reason why it is off: for a pointer in its title, for a screen reader in its
- * description, and as text after a press. Without administrative access, the note on top of the page is the reason.
+ * A button that begins an action, and the reason why it is off. The title has the reason for a pointer, the description
+ * for a screen reader; a press shows it as text. Without administrative access, the note on top is the reason.
  */
 export function act(label, name, { backup, danger, why, after } = {}) {
     const reason = admin() ? why : document.getElementById(NO_ADMIN)?.textContent || _("This needs administrative access.");

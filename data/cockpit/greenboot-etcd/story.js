@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The history of the data, as a picture needs it: lanes (deployments), runs in the order in which they had the data, and
- * each run's backups and restores. The source is the answer of log and list; without root, that of list alone.
+ * The history of the data for a picture: lanes (deployments), runs in their order, and each run's backups and restores.
+ * The source is the answer of log and list; without root, that of list alone.
  */
 import { _ } from "./words.js";
 

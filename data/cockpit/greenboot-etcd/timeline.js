@@ -56,7 +56,7 @@ function axis_label(run, x, axis) {
     return [svg("path", { class: "tick", d: `M${x + 0.5} ${TOP - 8} V${TOP}` }), svg("text", { x, y: 13, class: "when" }, text)];
 }
 
-/* Everything in its place: {things: [{run, mark, x, y, element}], picture}. */
+/* Places everything: {things: [{run, mark, x, y, element}], picture}. */
 function draw(data) {
     const lanes = new Map(data.lanes.map((lane, index) => [lane, TOP + index * LANE + LANE / 2]));
     const things = [];
