@@ -21,8 +21,8 @@ const ID = /([\w.+-]+-([0-9a-f]{64})\.\d+)(?:_([0-9a-f]{32})(\+\d+)?(~\d+)?)?/g;
 /* Learns the names from answers of the program: objects with a deployment and its version, and the list of backups. */
 export function learn(list, ...answers) {
     for (const one of [...list || [], ...answers.flat()])
-        if (one && one.version && (one.id || one.deployment))
-            systems.set(one.id || one.deployment, one.version);
+        if (one && (one.version || one.deployment_version) && (one.id || one.deployment))
+            systems.set(one.id || one.deployment, one.version || one.deployment_version);
     if (!list)
         return;
     handles.clear();
