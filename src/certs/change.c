@@ -50,8 +50,8 @@ gbe_pki_change_look(const GbePkiChange *change, guint64 seconds, char **ret_why)
 	return g_error_matches(local, GBE_ERROR, GBE_ERROR_VERIFY_FAILED) ? GBE_NO : GBE_UNKNOWN;
 }
 
-/* etcd keeps the connections that it has, whatever their certificates: only new ones show whether most members with a
- * vote take what is live. False: no, or this member is alone. *ret_why (may stay NULL): who does not. */
+/* Do most voters accept the live certificates? Asks by new connections, because etcd keeps the present ones whatever
+ * their certificates. False: no, or this member is alone. *ret_why (may stay NULL): a member that does not. */
 static bool
 is_taken(GbePkiChange *change, char **ret_why)
 {
@@ -142,8 +142,8 @@ gbe_pki_replace(gpointer data, GError **error)
 	return true;
 }
 
-/* Only etcd can tell whether it takes the new certificates. Where it does not run, or was not well before, nothing
- * speaks for the old ones. */
+/* Only etcd can show whether it accepts the new certificates. If it does not run, or was unhealthy before, the old
+ * ones are no better. */
 bool
 gbe_pki_prove(gpointer data, GError **error)
 {
@@ -163,7 +163,7 @@ gbe_pki_prove(gpointer data, GError **error)
 	} else if (change->running) {
 		end = g_get_monotonic_time() + (gint64)change->options->timeout * G_USEC_PER_SEC;
 		result->healthy = gbe_pki_change_look(change, change->options->timeout, &why);
-		/* The other members are asked as well, if most of them took the former certificates. */
+		/* The other members are also asked, if most of them accepted the former certificates. */
 		while (result->healthy == GBE_YES && record->was_taken && !is_taken(change, &why)) {
 			if (g_get_monotonic_time() >= end) {
 				result->healthy = GBE_NO;
@@ -204,7 +204,7 @@ gbe_pki_unprove(gpointer data, GError **error)
 	if (!change->unproved)
 		return true;
 	restarts = result->pki->record.restart || change->failed;
-	/* Without the lock, a restore or `cluster reset` may have moved what is live. */
+	/* While the lock was free, a restore or `cluster reset` may have moved the live directory. */
 	if (!gbe_pki_is_unproved(app, &result->put_back, error) ||
 	    (result->put_back && !gbe_pki_put_back(app, error))) {
 		result->put_back = false;
@@ -217,9 +217,10 @@ gbe_pki_unprove(gpointer data, GError **error)
 	if (!gbe_pki_read(app, &result->pki, NULL))
 		g_debug(GBE_PKI_LIVE " is not readable");
 	if (!result->put_back) {
-		g_ptr_array_add(result->notes, g_strdup("the certificates in " GBE_PKI_LIVE
-							" are no longer those that were to be "
-							"proved: nothing was put back"));
+		g_ptr_array_add(
+		    result->notes,
+		    g_strdup("the certificates in " GBE_PKI_LIVE
+			     " were replaced meanwhile, so the old ones were not put back"));
 		return true;
 	}
 	started = !restarts || restart_etcd(change, &local);

@@ -22,7 +22,7 @@ typedef struct {
 	const char *ca_cert, *ca_key;
 	/* init, rotate-ca: the file of `cluster token` on another member; NULL: none. */
 	const char *token;
-	bool seal; /* init: seal the key even where there is no TPM */
+	bool seal; /* init: seal the key even without a TPM */
 } GbePkiOptions;
 
 typedef struct {
@@ -30,7 +30,7 @@ typedef struct {
 	bool done;	/* something was changed, and stays so */
 	bool put_back;	/* etcd was unhealthy with the change, and the old certificates are back */
 	GbeTri healthy; /* etcd, with the present files; UNKNOWN: it does not run, or no change */
-	char *reason;	/* of what was (or would be) done, or put back; NULL */
+	char *reason;	/* of the change, made or planned, or of the way back; NULL */
 	bool restarted; /* etcd was restarted, or has to be */
 	GPtrArray *notes; /* of char * */
 } GbePkiResult;
@@ -47,9 +47,10 @@ typedef enum {
 	GBE_PKI_ROTATE, /* one step towards a new authority, or with undo one step back */
 } GbePkiVerb;
 
-/* Needs root. @result is filled in on failure, too. GBE_ERROR_REFUSED: unsafe, the message says what would make it safe;
- * _NOT_FOUND: no certificates are made here; _FAILED: the old ones are back and etcd is healthy; _VERIFY_FAILED: the
- * same, and it is not; _PARTIAL: they could not be put back, and the next call tries again. */
+/* Needs root. @result is also filled in on failure. GBE_ERROR_REFUSED: unsafe, and the message names the remedy;
+ * _NOT_FOUND: no certificates are made here; _FAILED: the old ones were put back, and etcd is healthy;
+ * _VERIFY_FAILED: they were put back, but etcd is unhealthy; _PARTIAL: they could not be put back, and the next call
+ * retries. */
 bool gbe_pki_change(GbeApp *app, GbePkiVerb verb, const GbePkiOptions *options,
 		    GbePkiResult *result, GError **error) GBE_CHECKED;
 
@@ -61,7 +62,7 @@ typedef struct {
 	GbePkiResult *result;
 	bool running;	/* etcd's service is active, or on its way there or away from it */
 	bool failed;	/* etcd's service has failed */
-	bool unproved;	/* what was live before is kept until etcd is healthy with its successor */
+	bool unproved;	/* the former directory is kept until etcd is healthy with the live one */
 	bool unwell;	/* etcd was healthy before, and is not with the new certificates */
 	bool restart;	/* etcd has to be restarted for result->pki */
 	guint members;	/* of its cluster, as far as they were listed */
@@ -75,7 +76,7 @@ typedef struct {
 extern const GbeStep gbe_pki_command_steps[], gbe_pki_rotate_steps[];
 
 #define GBE_PKI_MISSING                                                                            \
-	"there are no certificates in " GBE_PKI_LIVE ": `greenboot-etcd certs init` makes them"
+	"certificates are missing in " GBE_PKI_LIVE "; run `greenboot-etcd certs init`"
 
 /* Is etcd healthy? Looks for @seconds at most. UNKNOWN: the service does not run, or the reason is in *ret_why. */
 GbeTri gbe_pki_change_look(const GbePkiChange *change, guint64 seconds, char **ret_why);
@@ -84,7 +85,7 @@ GbeTri gbe_pki_change_look(const GbePkiChange *change, guint64 seconds, char **r
 bool gbe_pki_look(gpointer change, GError **error) GBE_CHECKED;
 /* Makes result->pki live. */
 bool gbe_pki_replace(gpointer change, GError **error) GBE_CHECKED;
-/* Is etcd healthy with what is live? Its undo puts back what was live before. */
+/* Is etcd healthy with the live certificates? Its undo puts back the former ones. */
 bool gbe_pki_prove(gpointer change, GError **error) GBE_CHECKED;
 bool gbe_pki_unprove(gpointer change, GError **error) GBE_CHECKED;
 
@@ -98,7 +99,7 @@ bool gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
 /* Why a leaf has to be replaced, with its name before it. Newly allocated; NULL: none has to be. *ret_renew_at (may
  * be NULL): when the first one will have to be; -1: unknown. */
 char *gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at);
-/* GBE_ERROR_REFUSED: the clock is behind, so that no certificate is known to be due. */
+/* GBE_ERROR_REFUSED: the clock is behind, so due certificates cannot be recognized. */
 bool gbe_pki_check_clock(const GbePki *pki, GError **error) GBE_CHECKED;
 
 /* ---- `certs issue` and `certs sign`: for another machine, by this device's authority. No list is kept. ---- */

@@ -10,7 +10,7 @@
 #include "fs/open.h"
 #include "sys/child.h"
 
-/* It may ask a server on the other side of a bad road. */
+/* The command may ask a server over a slow network. */
 #define SECONDS 600
 
 /* An interrupted renewal, or reset, left its archive open. */
@@ -76,7 +76,7 @@ archive_files(gpointer change, GError **error)
 	GbeApp *app = pki->change.app;
 	g_autofree char *why = NULL;
 
-	/* It is the image's program, and would work on the files of this machine. */
+	/* The command belongs to the image below --root, but would change the files of this machine. */
 	if (app->below_root)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s, and [certs] renew-command does not run below --root: call "

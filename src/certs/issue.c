@@ -134,7 +134,7 @@ add_hosts(X509 *certificate, char *const *hosts, GError **error)
 
 		if (!gbe_certs_is_host(hosts[i]))
 			return gbe_throw(error, GBE_ERROR_USAGE,
-					 "%s is neither an address nor a host's name", hosts[i]);
+					 "%s is not an IP address or a host name", hosts[i]);
 		g_string_append_printf(text, "%s%s:%s", i > 0 ? "," : "", address ? "IP" : "DNS",
 				       hosts[i]);
 	}
@@ -245,7 +245,7 @@ gbe_issue_authority(const GbeCertOrder *order, GBytes **ret_certificate, GbePriv
 	return true;
 }
 
-/* ---- the one who signs ---- */
+/* ---- the authority ---- */
 
 void
 gbe_issuer_free(GbeIssuer *issuer)
@@ -275,7 +275,7 @@ next_pem(GbePemReader *reader, GbePemKind kind, const char *what, GError **error
 	return pem;
 }
 
-/* The first certificate signs. It and those behind it that somebody else has signed are shown along with a leaf. */
+/* The first certificate signs. All certificates but self-signed ones are sent along with a leaf. */
 static bool
 read_chain(GbeIssuer *issuer, GBytes *certificate, const char *what, GError **error)
 {
@@ -320,10 +320,11 @@ gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what, GbeIs
 	    !read_chain(issuer, certificate, what, error))
 		return false;
 	if (!issuer->certificate->ca)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s is no certificate of an authority: %s may not sign others",
-				 what, issuer->certificate->subject);
-	/* Of one that somebody else has signed this cannot be told here. */
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "%s is not a certificate of an authority: %s may not sign certificates", what,
+		    issuer->certificate->subject);
+	/* The signature of another authority cannot be checked here. */
 	if (!issuer->certificate->self_signed &&
 	    g_str_equal(issuer->certificate->subject, issuer->certificate->issuer))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
@@ -334,7 +335,7 @@ gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what, GbeIs
 	if (local != NULL)
 		return gbe_pass(error, &local);
 	if (issuer->key == NULL)
-		return gbe_throw(error, GBE_ERROR_REFUSED, "the key for %s is no private key",
+		return gbe_throw(error, GBE_ERROR_REFUSED, "the key for %s is not a private key",
 				 what);
 	if (!gbe_pem_is_key_of(issuer->key, issuer->certificate))
 		return gbe_throw(error, GBE_ERROR_REFUSED, "the key is not that of %s", what);
@@ -345,7 +346,7 @@ gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what, GbeIs
 	return true;
 }
 
-/* ---- what it signs ---- */
+/* ---- leaves ---- */
 
 static bool
 finish_certificate(const GbeIssuer *issuer, const GbeCertOrder *order, X509 *certificate, bool rsa,
@@ -391,7 +392,7 @@ static bool
 copy_hosts(X509_REQ *request, X509 *certificate, GError **error)
 {
 	STACK_OF(X509_EXTENSION) *extensions = lib.X509_REQ_get_extensions(request);
-	int critical = -1; /* and stays so where there are no names */
+	int critical = -1; /* and stays so without names */
 	GENERAL_NAMES *names =
 	    extensions != NULL
 		? lib.X509V3_get_d2i(extensions, NID_subject_alt_name, &critical, NULL)
@@ -429,7 +430,7 @@ gbe_issue_for_request(const GbeIssuer *issuer, const GbeCertOrder *order, GBytes
 	lib.ERR_clear_error();
 	if (key == NULL)
 		return gbe_throw(error, GBE_ERROR_CORRUPT,
-				 "this is no request for a certificate (PKCS #10 in PEM)");
+				 "the file is not a certificate request (PKCS #10 in PEM)");
 	if (lib.X509_REQ_verify(asked, key) != 1) {
 		lib.ERR_clear_error();
 		return gbe_throw(error, GBE_ERROR_REFUSED,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Makes certificates and their private keys (ECDSA, P-256; PKCS #8), with OpenSSL's libcrypto: an authority, and what
- * it signs. Everything is PEM in memory. The extensions are those of RFC 5280 that Go's verifier and OpenSSL's ask for.
+ * Makes certificates and their private keys (ECDSA, P-256; PKCS #8), with OpenSSL's libcrypto: an authority, and the
+ * leaves that it signs. Everything is PEM in memory. The extensions are those of RFC 5280 that the verifiers of Go
+ * and OpenSSL need.
  */
 #pragma once
 
@@ -24,7 +25,7 @@ typedef struct {
 } GbeIssuer;
 
 typedef struct {
-	const char *name;   /* the subject's common name; NULL: as the request has it */
+	const char *name;   /* the subject's common name; NULL: that of the request */
 	char *const *hosts; /* names and addresses; NULL: none, or those of the request */
 	GbeCertUse use;
 	gint64 not_before, not_after; /* seconds since the epoch */
@@ -33,15 +34,15 @@ typedef struct {
 
 /* A private key in PEM. */
 typedef GBytes GbePrivateKey;
-/* Wipes the bytes, for all who have a reference to them. NULL is fine. */
+/* Wipes the bytes, for every holder of a reference. NULL is fine. */
 void gbe_private_key_free(GbePrivateKey *key);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbePrivateKey, gbe_private_key_free)
 
 /* A new authority, which signs leaf certificates only. Of @order the name and the times count. */
 bool gbe_issue_authority(const GbeCertOrder *order, GBytes **ret_certificate,
 			 GbePrivateKey **ret_key, GError **error) GBE_CHECKED;
-/* @certificate: the authority's, with those that have signed it behind it. @what names the file. GBE_ERROR_REFUSED: no
- * authority, or a damaged one; the key is another one's, is weak, or needs a passphrase; _CORRUPT: unreadable;
+/* @certificate: the authority's, followed by those that signed it. @what names the file. GBE_ERROR_REFUSED: not an
+ * authority, or a damaged one; the key does not match, is weak, or needs a passphrase; _CORRUPT: unreadable;
  * _UNSUPPORTED: no libcrypto. */
 bool gbe_issuer_open(GBytes *certificate, GbePrivateKey *key, const char *what,
 		     GbeIssuer **ret_issuer, GError **error) GBE_CHECKED;

@@ -19,7 +19,7 @@
 #define IF_INET6 "/proc/net/if_inet6"
 #define IF_INET6_MAX (256 * 1024)
 #define SCOPE_GLOBAL 0
-/* Where etcd has users, its root may do everything. Only the system's root can read the key. */
+/* If etcd has users, its root may do everything. Only the system's root can read the key. */
 #define CLIENT_NAME "root"
 /* RFC 5280: the longest common name, in characters; and the part of it that a name has in an authority's. */
 #define NAME_MOST 64
@@ -127,7 +127,7 @@ gbe_pki_hosts(GbeApp *app)
 		add_url(hosts, config->etcd.endpoint);
 	for (guint i = 0; urls[i] != NULL; i++)
 		add_url(hosts, urls[i]);
-	/* A member of a cluster is reached at what it advertises. */
+	/* A member of a cluster is reached at its advertised addresses. */
 	if (gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, GBE_CERTS_FILE_MAX, &text, &size, NULL))
 		environment = gbe_run_environment(NULL, text);
 	for (guint i = 0; environment != NULL && i < G_N_ELEMENTS(advertised); i++)
@@ -198,8 +198,8 @@ gbe_pki_make_authority(const GbePkiChange *change, GbeAuthority *authority, GErr
 		    !gbe_issuer_open(authority->certificate, authority->key, options->ca_cert,
 				     &issuer, error))
 			return false;
-		/* Everybody may read what is trusted: of the file, which may hold the key, too, the certificates
-		 * are kept. */
+		/* All users may read the trusted certificates. Keep only the certificates of the file, which may also
+		 * hold the key. */
 		g_bytes_unref(authority->certificate);
 		authority->certificate = g_bytes_ref(issuer->chain);
 		/* An authority that has ended could issue nothing. */
@@ -288,7 +288,7 @@ gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at)
 		} else if (key == NULL || key->kind != GBE_PEM_KEY || key->problem != NULL) {
 			facts.problem = "its key is missing or damaged";
 		} else if (!gbe_pem_is_key_of(key, certificate)) {
-			facts.problem = "its key is another one's";
+			facts.problem = "its key does not match";
 		} else {
 			facts.signed_by_authority =
 			    authority != NULL && gbe_pem_is_signed_by(certificate, authority);
@@ -332,8 +332,8 @@ open_order(GbeApp *app, GbeCertOrder *order, GbeIssuer **ret_issuer, GError **er
 		return false;
 	if (pki == NULL)
 		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				 "there is no authority in " GBE_PKI_LIVE
-				 ": `greenboot-etcd certs init` makes one");
+				 "the authority is missing in " GBE_PKI_LIVE
+				 "; run `greenboot-etcd certs init`");
 	if (!open_issuer(app, &pki->signer, &issuer, error))
 		return false;
 	by = issuer->certificate;

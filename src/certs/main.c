@@ -50,7 +50,7 @@ static const GbeOption options[] = {
     {NULL},
 };
 
-/* ---- what is there ---- */
+/* ---- list ---- */
 
 static JsonObject *
 authority_json(GbeApp *app, const GbePki *pki)
@@ -132,7 +132,7 @@ read_validity(guint64 *validity, GError **error)
 	       gbe_throw(error, GBE_ERROR_USAGE, "--for=%s: it would be valid for no time", given);
 }
 
-/* ---- what was done ---- */
+/* ---- changes ---- */
 
 static JsonArray *
 leaves_json(const GbePki *pki)

@@ -58,7 +58,7 @@ gbe_pki_free(GbePki *pki)
 
 /* ---- reading ---- */
 
-/* *ret_bytes NULL: there is no such file. */
+/* *ret_bytes NULL: the file is missing. */
 static bool
 read_bytes(int fd, const char *name, const char *suffix, GBytes **ret_bytes, GError **error)
 {
@@ -185,7 +185,7 @@ write_files(GbeApp *app, int fd, const GbePki *pki, GError **error)
 	struct stat etcd = {0};
 	bool by_group;
 
-	/* etcd's user, as the data has it; root: no etcd was here yet. */
+	/* etcd's user, from the owner of the data; root: no data yet. */
 	if (gbe_open_in_root(app->root_fd, app->config->etcd.data_dir, O_PATH, &data_fd, NULL) &&
 	    fstat(data_fd, &etcd) < 0)
 		etcd = (struct stat){0};
@@ -233,8 +233,8 @@ is_there(int place_fd, const char *name)
 	return faccessat(place_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Where a power cut falls: before the first rename .partial is swept; before the exchange .next is newer than live, and
- * dropped; after it .next is what was live before. */
+/* A power cut before the first rename leaves .partial, which is swept. Before the exchange, .next is newer than live,
+ * and dropped. After it, .next is the former directory. */
 bool
 gbe_pki_put(GbeApp *app, GbePki *pki, GError **error)
 {
@@ -261,7 +261,7 @@ gbe_pki_put(GbeApp *app, GbePki *pki, GError **error)
 	return ok || gbe_prefix(error, GBE_PKI_DIR);
 }
 
-/* ---- what was live before ---- */
+/* ---- the former directory ---- */
 
 bool
 gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error)
@@ -277,7 +277,7 @@ gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error)
 		return false;
 	if (!is_there(place_fd, NEXT))
 		return true;
-	/* Before live is moved (app/backup/settings.c), what was live before it is removed. */
+	/* Remove the former directory before live is moved (app/backup/settings.c). */
 	if (!is_there(place_fd, LIVE))
 		return discard_directory(place_fd, NEXT, error);
 	if (!read_record(place_fd, LIVE, &live, error) ||
@@ -440,8 +440,8 @@ gbe_token_write(GbeApp *app, const char *path, GError **error)
 
 	ok = gbe_pki_read(app, &pki, error) &&
 	     (pki != NULL || gbe_throw(error, GBE_ERROR_NOT_FOUND,
-				       "there is no authority in " GBE_PKI_LIVE
-				       ": `greenboot-etcd cluster init` makes one"));
+				       "the authority is missing in " GBE_PKI_LIVE
+				       "; run `greenboot-etcd cluster init`"));
 	if (ok && pki->record.rotation != GBE_ROTATION_NONE) {
 		g_autofree char *line = g_strdup_printf(
 		    ROTATION "%s\n", gbe_words_get(&gbe_rotation_words, pki->record.rotation));

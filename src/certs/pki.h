@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The certificates that this program makes: one directory, which is replaced as a whole. Every change makes a complete,
- * durable directory beside it and exchanges the two, so that a power cut leaves the old one or the new one. The old one
- * stays until etcd has been healthy with the new one. In /var, which no rollback takes back: a certificate of an older
- * deployment may have expired. The program's lock is held by whoever changes something here.
+ * The certificates that this program makes: one directory, which is replaced as a whole. Every change makes a
+ * complete, durable directory next to it and exchanges the two, so that a power cut leaves the old one or the new
+ * one. The old one stays until etcd was healthy with the new one. The directory is in /var, because a rollback must
+ * not bring back an expired certificate. Callers that change the directory hold the program's lock.
  */
 #pragma once
 
@@ -33,7 +33,7 @@
 typedef enum { GBE_LEAF_SERVER, GBE_LEAF_PEER, GBE_LEAF_CLIENT, GBE_LEAVES } GbeLeafName;
 
 typedef struct {
-	GBytes *certificate; /* NULL: there is no such authority */
+	GBytes *certificate; /* NULL: this authority is missing */
 	GbePrivateKey *key;  /* NULL: sealed, and not opened yet */
 	GBytes *sealed;	     /* NULL: not sealed */
 } GbeAuthority;
@@ -52,28 +52,27 @@ void gbe_authority_clear(GbeAuthority *authority);
 /* The names of the leaves' files, without their suffix: server peer client. */
 extern const char *const gbe_leaf_names[GBE_LEAVES];
 
-/* The authorities that are trusted. */
+/* The trusted authorities. */
 GBytes *gbe_pki_bundle(const GbePki *pki);
 
-/* Reads live/. *ret_pki NULL: there is none. A leaf that is missing or too large is NULL. GBE_ERROR_CORRUPT: the record
- * or the authority is damaged; _UNSAFE_SOURCE: the directory is not root's alone. */
+/* Reads live/. *ret_pki NULL: live/ is missing. A missing or too large leaf is NULL. GBE_ERROR_CORRUPT: the record or
+ * the authority is damaged; _UNSAFE_SOURCE: other users have access to the directory. */
 bool gbe_pki_read(GbeApp *app, GbePki **ret_pki, GError **error) GBE_CHECKED;
 /* Writes @pki, whose record gets the next sequence number, and makes it live. The directory that was live is kept. */
 bool gbe_pki_put(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
 
-/* Is what was live before still kept? Removes a change that did not come to its exchange, and
- * what was being removed. */
+/* Is the former directory still kept? Sweeps an unfinished change or removal. */
 bool gbe_pki_is_unproved(GbeApp *app, bool *ret_unproved, GError **error) GBE_CHECKED;
-/* Removes what was live before. */
+/* Removes the former directory. */
 bool gbe_pki_keep(GbeApp *app, GError **error) GBE_CHECKED;
-/* Makes live what was live before, and removes what is live now. */
+/* Makes the former directory live again, and removes the present one. */
 bool gbe_pki_put_back(GbeApp *app, GError **error) GBE_CHECKED;
 
 /* The names and addresses that server and peer certificates are for: this machine's, those of [etcd] endpoint and
- * peer-urls, what a member of a cluster advertises, and [certs] names; sorted. Below --root the machine has none.
- * Newly allocated. */
+ * peer-urls, a cluster member's advertised ones, and [certs] names; sorted. Below --root the machine has none. Newly
+ * allocated. */
 char **gbe_pki_hosts(GbeApp *app);
-/* The key is sealed by the machine's TPM, so that nothing that is read from its disk opens it. Is there one? */
+/* Does the machine have a TPM? A key that it seals cannot be opened with the disk alone. */
 bool gbe_seal_is_there(GbeApp *app);
 /* Both run systemd-creds. Sealed to the TPM where there is one, else to systemd's host key; to no PCR, which an update
  * would change. */
@@ -83,7 +82,7 @@ bool gbe_unseal(GbeApp *app, GbeAuthority *authority, GError **error) GBE_CHECKE
 
 /* The token of `cluster token`: a cluster's authority with its key, as PEM. During a rotation, a line "rotation: trusted"
  * or "rotation: reissued" comes first, and the other authority with its key follows. */
-/* A new file, 0600: with it, anybody can issue certificates. */
+/* Writes a new file, 0600: its holder can issue certificates. */
 bool gbe_token_write(GbeApp *app, const char *path, GError **error) GBE_CHECKED;
 /* Sets the authorities and the rotation of @ret_pki. GBE_ERROR_NOT_FOUND: no such file; _REFUSED: it is not a token, or
  * other users have access to it. */

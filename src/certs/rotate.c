@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A new authority in three steps, of which each can be undone: trust both, issue the certificates by the new one, trust
- * the new one alone. Between two steps every client and member can get what it needs. etcd reads the authorities only
- * when it starts, and its own certificates at each handshake.
+ * A new authority in three steps, each of which can be undone: trust both, issue the certificates by the new one,
+ * trust the new one alone. Between two steps, every client and member can get its new files. etcd reads the
+ * authorities only when it starts, and its own certificates at each handshake.
  */
 #include "app/by-hand/by-hand.h"
 #include "certs/change.h"
@@ -14,7 +14,7 @@ typedef struct {
 	bool reissue;	   /* by the signer of then */
 	bool restart;	   /* the authorities that are trusted are others */
 	bool others_first; /* safe only if all members have come to ->from, or further */
-	const char *words; /* what was done */
+	const char *words; /* the name of the step */
 	const char *hint;  /* how another member comes to ->from */
 } Stage;
 
@@ -24,7 +24,7 @@ typedef struct {
 
 static const Stage forward[] = {
     {GBE_ROTATION_NONE, GBE_ROTATION_TRUSTED, false, false, true, false,
-     "step 1 of 3: the next authority is trusted, too", NULL},
+     "step 1 of 3: the next authority is also trusted", NULL},
     {GBE_ROTATION_TRUSTED, GBE_ROTATION_REISSUED, true, true, false, true,
      "step 2 of 3: the next authority has issued the certificates", TAKE_IT},
     {GBE_ROTATION_REISSUED, GBE_ROTATION_NONE, false, false, true, true,
@@ -43,8 +43,8 @@ static const Stage back[] = {
      "run `greenboot-etcd certs rotate-ca --undo` there"},
 };
 
-/* A member is cut off if it does not take the certificates of @pki, which the step would make live, or shows one that
- * they do not trust. */
+/* Would the step cut a member off? True if a member rejects the certificates of @pki, or shows one that @pki does not
+ * trust. */
 static bool
 check_members(const GbePkiChange *change, const Stage *stage, GError **error)
 {

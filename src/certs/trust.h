@@ -17,8 +17,8 @@ typedef struct {
 void gbe_trust_clear(GbeTrust *trust);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeTrust, gbe_trust_clear)
 
-/* Would each member take a connection with @pki's certificates, and show one that @pki trusts? Peer and client addresses
- * are asked for @seconds each, also those of this member. With one member, no address is asked.
+/* Would each member accept a connection with @pki's certificates, and show one that @pki trusts? Peer and client
+ * addresses are asked for @seconds each, also those of this member. With one member, no address is asked.
  * GBE_ERROR_CANNOT_TELL: the configured etcd does not list the members. */
 bool gbe_trust_ask(GbeApp *app, const GbePki *pki, guint64 seconds, GbeTrust *ret_trust,
 		   GError **error) GBE_CHECKED;

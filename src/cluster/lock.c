@@ -404,6 +404,7 @@ wait_for_it(Locking *l, GbeTurn turn, GError **error)
 	return want_lock(l, why, error);
 }
 
+/* No table of steps (app/device/change.h): after a cut, the key in etcd decides the next action, not the last one. */
 static bool
 act_on(Locking *l, GbeTurn turn, GError **error)
 {

@@ -85,7 +85,7 @@ read_stored(GbeApp *app, Reading *reading, char **ret_sha256, GbeVerification **
 	       gbe_snapshot_prove(app, &reading->part, ret_verification, error);
 }
 
-/* ---- pull ---- */
+/* ---- pull: one effect, the new file, so it has no table of steps (app/device/change.h) ---- */
 
 bool
 gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,

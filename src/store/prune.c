@@ -35,6 +35,7 @@ check_floor(const GbeSnapshotStore *store, const GPtrArray *complete, const GbeP
 			 store->depot->shown);
 }
 
+/* A loop over entries with one effect each, so it has no table of steps (app/device/change.h). */
 static bool
 remove_all(const GbeSnapshotStore *store, const GPtrArray *complete, const GbePeriodPoint *points,
 	   bool dry_run, GPtrArray *removed, GError **error)

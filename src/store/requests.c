@@ -329,8 +329,9 @@ prepare_restore(const Requests *requests, GbeStoredRequest *request, GError **er
 	return true;
 }
 
+/* No table of steps (app/device/change.h): the file name is the record, and the work has its own steps. */
 static bool
-carry_out(const Requests *requests, GbeStoredRequest *request, GError **error)
+do_request(const Requests *requests, GbeStoredRequest *request, GError **error)
 {
 	g_autoptr(GError) local = NULL;
 	bool done;
@@ -396,7 +397,7 @@ gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 	for (guint i = 0; i < requests.requests->len; i++) {
 		g_autoptr(GError) local = NULL;
 
-		if (carry_out(&requests, requests.requests->pdata[i], &local))
+		if (do_request(&requests, requests.requests->pdata[i], &local))
 			continue;
 		/* A failure is reported before a request that has to wait. */
 		if (first == NULL || g_error_matches(first, GBE_ERROR, GBE_ERROR_BUSY)) {

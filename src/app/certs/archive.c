@@ -115,7 +115,7 @@ read_record(GbeCertsArchive *archive, GError **error)
 	    !gbe_record_open(bytes, size, RECORD, &object, error))
 		return false;
 	gbe_fields_read_known(fields, object, archive);
-	/* An empty list is not NULL for those who walk it. */
+	/* Callers expect an empty list, not NULL. */
 	if (archive->directories == NULL)
 		archive->directories = g_new0(char *, 1);
 	if (archive->patterns == NULL)
@@ -154,8 +154,8 @@ gbe_certs_archive_newest(GbeApp *app, GbeCertsArchive **ret_archive, GError **er
 
 /* ---- making one ---- */
 
-/* Leaves out directories that do not exist. A file that goes away meanwhile is an error: with the directory left out, going
- * back would remove what is in it. */
+/* Leaves out directories that do not exist. A file that goes away meanwhile is an error: without the directory, the
+ * way back would remove its files. */
 static bool
 copy_directory(GbeApp *app, const char *path, int to_fd, guint index, GError **error)
 {
@@ -317,7 +317,7 @@ visit_file(const char *path, int dir_fd, const char *name, const struct stat *st
 	return !GBE_FAULT("certs-file-removed", error);
 }
 
-/* *ret_fd is -1 when the directory does not exist. Its last component is no symlink: an archive was made of it. */
+/* *ret_fd is -1 when the directory does not exist. Its last component is not a symlink, because it was archived. */
 static bool
 open_live(GbeApp *app, const char *path, int *ret_fd, GError **error)
 {

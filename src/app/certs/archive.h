@@ -2,7 +2,7 @@
 /*
  * Keeps the directories of certificates before they are changed. The program's lock is held throughout. A power cut
  * leaves no archive and every file, or a whole archive under ".open" and any part of the files; `certs reset --undo`
- * puts the files back from it.
+ * puts the files back from the archive.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ typedef struct {
 void gbe_certs_archive_free(GbeCertsArchive *archive);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GbeCertsArchive, gbe_certs_archive_free)
 
-/* *ret_archive: the open archive, else the one with the highest number; NULL: there is none. */
+/* *ret_archive: the open archive, else the one with the highest number; NULL: no archive. */
 bool gbe_certs_archive_newest(GbeApp *app, GbeCertsArchive **ret_archive,
 			      GError **error) GBE_CHECKED;
 /* Copies @directories as they are now; the new archive is open and durable. GBE_ERROR_REFUSED: the directories

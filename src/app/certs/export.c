@@ -21,7 +21,7 @@
 static const struct {
 	const char *name, *variable, *about;
 } files[N_FILES] = {
-    {"ca.crt", "ETCDCTL_CACERT", "what etcd's certificate is checked with"},
+    {"ca.crt", "ETCDCTL_CACERT", "checks etcd's certificate"},
     {"client.crt", "ETCDCTL_CERT", "the client's certificate"},
     {"client.key", "ETCDCTL_KEY", "its private key"},
 };
@@ -69,10 +69,8 @@ read_files(GbeApp *app, Packing *packing, GError **error)
 		found += file->path != NULL ? 1 : 0;
 	}
 	if (found == 0)
-		return gbe_throw(
-		    error, GBE_ERROR_REFUSED,
-		    "neither cacert= nor cert= nor key= of [etcd] is configured: there are no "
-		    "credentials to pack");
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "credentials are missing: set cacert=, cert= or key= of [etcd]");
 	for (guint i = 0; i < N_FILES; i++)
 		if (packing->tls[i].path != NULL &&
 		    !gbe_read_in_root(app->root_fd, paths[i], GBE_CERTS_FILE_MAX,

@@ -18,7 +18,7 @@ typedef struct {
 	GbeCertsArchive *target; /* undo: the archive that is put back */
 	GbeCertsArchive *before; /* the files before the reset */
 	GbeService service;
-	GError *with_the_old; /* what is wrong with the old files, which are back; NULL: nothing */
+	GError *with_the_old; /* etcd's problem with the old files after the way back; NULL: none */
 } Reset;
 
 void
@@ -58,16 +58,15 @@ configure_reset(Reset *reset, GError **error)
 		return false;
 	if (reset->directories[0] == NULL || reset->patterns[0] == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "[certs] %s is empty, so that nothing is known to be made anew: "
-				 "replace certificates by hand, that is stop %s, put the new files "
-				 "in the place of the old ones, with their owner and mode, and "
-				 "start it",
+				 "[certs] %s is empty, so no file can be regenerated. Replace the "
+				 "certificates by hand: stop %s, put the new files over the old "
+				 "ones, with their owner and mode, and start it",
 				 reset->directories[0] == NULL ? "directories" : "regenerated",
 				 config->etcd.service != NULL ? config->etcd.service : "etcd");
 	if (newest != NULL && newest->open)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "an earlier reset was interrupted: `greenboot-etcd certs reset "
-				 "--undo` puts back what it had removed");
+				 "an earlier reset was interrupted; run `greenboot-etcd certs "
+				 "reset --undo` to put the files back");
 	return true;
 }
 
@@ -195,7 +194,7 @@ put_back_target(gpointer change, GError **error)
 	return reset->result->done;
 }
 
-/* Undoes the removal and what came in its place. */
+/* Takes back the removal, and removes the regenerated files. */
 static bool
 put_back_former(gpointer change, GError **error)
 {
@@ -218,8 +217,7 @@ prove_files(gpointer change, GError **error)
 	if (!start_service(reset, error))
 		return !reset->result->done
 			   ? false
-			   : gbe_prefix(error,
-					"the certificates are what they were before the reset");
+			   : gbe_prefix(error, "the certificates are those from before the reset");
 	reset->result->done = true;
 	return true;
 }

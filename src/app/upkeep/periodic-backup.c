@@ -143,6 +143,7 @@ take_backup(Periodic *p, GbeTri clones, GError **error)
 	return true;
 }
 
+/* No table of steps (app/device/change.h): the backup and the import are operations with their own steps. */
 static bool
 attempt_backup(Periodic *p, GbePeriodicResult *ret_result, GError **error)
 {

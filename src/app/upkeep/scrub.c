@@ -2,6 +2,7 @@
 /*
  * Reads backups again in the background. Reading needs no lock, because a backup's data/ never changes. The result
  * is recorded under the lock, in the manifest as it is by then. A power cut leaves the old manifest or the new one.
+ * A loop over backups with one effect each, so it has no table of steps (app/device/change.h).
  */
 #include "app/backup/backup.h"
 #include "app/backups/verify.h"

@@ -9,10 +9,10 @@
 
 #include <json-glib/json-glib.h>
 
-/* How far a new authority has come, step by step. */
+/* The state of a rotation of the authority. */
 typedef enum {
 	GBE_ROTATION_NONE,     /* one authority is trusted, and signs */
-	GBE_ROTATION_TRUSTED,  /* the next one is trusted, too, and does not sign yet */
+	GBE_ROTATION_TRUSTED,  /* the next one is also trusted, but does not sign yet */
 	GBE_ROTATION_REISSUED, /* it has signed the certificates; the former one is still trusted */
 } GbeRotation;
 

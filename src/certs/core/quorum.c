@@ -17,7 +17,7 @@ gbe_quorum_count(const GbeVoter *members, guint count, guint *ret_voters, guint 
 	}
 }
 
-/* A second one that has not come up would add to what is waited for before anybody knows whether it ever comes. */
+/* Refuse a second member while the first has not started: the first may never start. */
 static char *
 refuse_to_add(const GbeVoter *members, guint count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * May a cluster of etcd lose, gain or stop a member now? A cluster works while more than half of its voters do. A
- * change that would leave it with half or fewer of them is refused, and so is one that nobody can judge. Pure.
+ * change that would leave it with half or fewer of them is refused. So is a change whose effect is unknown. Pure.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ typedef enum {
 
 /* How many of the voters have to work. */
 guint gbe_quorum_of(guint voters);
-/* Counts the voters, and those that work for certain. */
+/* Counts the voters, and the voters that work for certain. */
 void gbe_quorum_count(const GbeVoter *members, guint count, guint *ret_voters, guint *ret_working);
 /* Why not, newly allocated; NULL: the change is safe. @id is a member's, except for the two ADDs. */
 char *gbe_quorum_refusal(const GbeVoter *members, guint count, GbeQuorumChange change, guint64 id);

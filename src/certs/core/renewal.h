@@ -7,8 +7,9 @@
 
 /* Times are seconds since the epoch. */
 typedef struct {
-	const char *problem; /* it, or its key, is missing, damaged, or another one's; or NULL */
-	const char *lacks;   /* a name or address that it has to have and does not; or NULL */
+	const char *
+	    problem; /* the certificate or its key is missing or damaged, or they do not match; or NULL */
+	const char *lacks;	  /* a name or address that it has to have and does not; or NULL */
 	bool signed_by_authority; /* by the authority that signs now */
 	gint64 not_before, not_after;
 	gint64 authority_not_before;
@@ -16,7 +17,7 @@ typedef struct {
 
 /* Two thirds of its life. */
 gint64 gbe_renewal_at(gint64 not_before, gint64 not_after);
-/* False: the clock is behind, so that no certificate can be judged by it. */
+/* False: the clock is behind, so certificates cannot be judged. */
 bool gbe_renewal_clock_is_right(gint64 now, gint64 authority_not_before);
 /* Why it is to be replaced at @now; newly allocated, NULL: it is not. */
 char *gbe_renewal_reason(const GbeLeafFacts *leaf, gint64 now);

@@ -222,7 +222,7 @@ leaves() {
 		renewed "peer.crt: its key is *" gbe --json certs renew
 	done
 	cp "$LIVE/peer.key" "$LIVE/server.key"
-	renewed "server.crt: its key is another one's" gbe --json certs renew
+	renewed "server.crt: its key does not match" gbe --json certs renew
 	openssl pkey -aes128 -passout pass:x -in "$LIVE/server.key" -out "$LIVE/passphrase"
 	mv "$LIVE/passphrase" "$LIVE/server.key"
 	renewed "server.crt: its key is missing or damaged" gbe --json certs renew
@@ -448,7 +448,7 @@ own() {
 	authorities_make "$ROOT$own"
 	[[ ! -e $own ]] || fail "$own is here"
 	assert_exit 5 gbe certs init --ca-cert="$own/leaf.crt" --ca-key="$own/leaf.key"
-	assert_match why "$ERR" "*may not sign others*"
+	assert_match why "$ERR" "*may not sign certificates*"
 	assert_exit 5 gbe certs init --ca-cert="$own/old.crt" --ca-key="$own/root.key"
 	assert_match why "$ERR" "*expired*"
 	assert_exit 5 gbe --json certs init --ca-cert="$own/root.crt" --ca-key="$own/middle.key"
