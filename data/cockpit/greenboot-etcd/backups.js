@@ -10,7 +10,7 @@ import { button, dialog, trouble, waiting } from "./dialog.js";
 import { no_undo } from "./story.js";
 
 /* As many as a small screen has room for. */
-const SHOWN = () => window.innerWidth > 700 ? 20 : 3;
+const SHOWN = () => window.innerWidth > 700 ? 20 : 2;
 let all = false;
 
 const cell = (name, ...content) => h("td", { role: "cell", "data-name": name, class: content[0] === "–" ? "none" : null }, content);
