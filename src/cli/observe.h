@@ -23,7 +23,7 @@ bool gbe_cli_resolve_names(GbeCli *cli, char **names, GError **error) GBE_CHECKE
 /* The output that follows fits a terminal (gbe_print_fit()), with the backups and deployments of @observed; NULL: those
  * of status.json. */
 void gbe_cli_fit(GbeCli *cli, const GbeObserved *observed);
-/* The backup @name, borrowed. GBE_ERROR_USAGE, _NOT_FOUND or _CORRUPT says why there is none. */
+/* The backup @name, borrowed. NULL: GBE_ERROR_USAGE, _NOT_FOUND or _CORRUPT. */
 bool gbe_cli_find_backup(const GbeObserved *observed, const char *name,
 			 const GbeManifest **ret_manifest, GError **error) GBE_CHECKED;
 /* The status that the last program with root rights left in /run. etcd's health is @look's, ages are as of now. */

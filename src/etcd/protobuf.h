@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Protocol buffers' wire format (protobuf.dev, "Encoding"), as far as etcd uses it in its API, its write-ahead log, its
- * .snap files and the values in its database. The reader works in place on bytes of any origin: it trusts no length and
- * allocates nothing. The writer appends to a GByteArray.
+ * Protocol buffers' wire format (protobuf.dev, "Encoding"), as far as etcd uses it: in its API, log, .snap files and
+ * the values in its database. The reader works in place on bytes of any origin: it trusts no length and allocates
+ * nothing. The writer appends to a GByteArray.
  */
 #pragma once
 

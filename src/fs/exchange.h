@@ -24,8 +24,8 @@ GbeTri gbe_probe_exchange(int parent_dir, int dir_fd);
 void gbe_probe_rename_sweep(int dir_fd);
 
 /*
- * The owner of a tree may have set attributes of chattr(1), or the read-only property of a btrfs subvolume, which keep
- * the tree from being moved or removed. These functions clear them. The change is not synced: a power cut may undo it.
+ * Attributes of chattr(1), or the read-only property of a btrfs subvolume, may keep a tree from being moved or removed.
+ * These functions clear them. The change is not synced: a power cut may undo it.
  */
 /* Clears the attributes that forbid to unlink (immutable, append-only), or to move a file of another project into the
  * directory (PROJINHERIT). True: there were some. */

@@ -11,9 +11,9 @@
 
 #include "fs/probe.h"
 
-/* @result: of a flush of @fd. The fstat is needed for XFS: fsync may return 0 although the log could not be written, if
- * the failure was found before fsync looked for it. This was seen with a file of many extents on a dying disk (Linux
- * 6.18). From then on every stat fails. (Before kernel 5.17 syncfs did not report it either.) */
+/* @result: of a flush of @fd. The fstat is needed for XFS: fsync may return 0 if an earlier call has found that the log
+ * cannot be written. This was seen with a file of many extents on a dying disk (Linux 6.18). From then on every stat
+ * fails. (Before kernel 5.17 syncfs did not report it either.) */
 static bool
 check_synced(int fd, int result, const char *what, GError **error)
 {
@@ -30,9 +30,9 @@ gbe_sync_fs(int fd, const char *what, GError **error)
 	return check_synced(fd, syncfs(fd), what, error);
 }
 
-/* fsync on btrfs writes a log tree that the next mount replays. Linux 6.18 cannot replay a log tree that holds a
- * directory with a subvolume in it, such as an entry of the store ("failed to unlink inode 256"). After a power cut the
- * whole file system could not be mounted. A commit leaves no log. */
+/* fsync on btrfs writes a log tree that the next mount replays. Linux 6.18 cannot replay one with a directory that has
+ * a subvolume, such as an entry of the store ("failed to unlink inode 256"). After a power cut the whole file system
+ * could not be mounted. A commit leaves no log. */
 static int
 sync_one(int fd)
 {

@@ -370,7 +370,7 @@ development() {
 		ends 77 "mine: --name=x" shell greenboot-etcd run -- ./my-etcd --name=x
 		PATH=$PATH:/run ends 77 "mine: --name=y" shell greenboot-etcd run -- my-etcd --name=y
 		ends 77 "mine: --name=z" shell /run/caller -c 'greenboot-etcd run -- my-etcd --name=z; exit $?'
-		ends 1 "*there is no program my-etcd*" shell greenboot-etcd run -- my-etcd
+		ends 1 "*program my-etcd is missing*" shell greenboot-etcd run -- my-etcd
 		# Without -- and a directory, a typo would make an etcd with its data in /run.
 		PATH=$PATH:/run ends 2 "*in no service*current directory*" shell greenboot-etcd run my-etcd
 		PATH=$PATH:/run ends 2 "*in no service*current directory*" shell greenboot-etcd run ./my-etcd
@@ -394,8 +394,8 @@ refused() {
 		ends 2 "*UTF-8*" "${ours[@]}" -- "${etcd[@]}" --name=$'\xff'
 		ends 2 "*/nowhere*" "${ours[@]}" --config=/nowhere -- "${etcd[@]}"
 		ends 1 "*there is no unit nobody.service*" greenboot-etcd run --parent=nobody -- "${etcd[@]}"
-		ends 1 "*there is no program nothing beside*" "${ours[@]}" -- nothing
-		ends 1 "*there is no program /etc/passwd*" "${ours[@]}" -- /etc/passwd
+		ends 1 "*program nothing is missing next to*" "${ours[@]}" -- nothing
+		ends 1 "*program /etc/passwd is missing*" "${ours[@]}" -- /etc/passwd
 		ends 5 "*app.service is inactive*start it first*" greenboot-etcd run --parent=app -- "${etcd[@]}"
 		ends 5 "*not started below --root*" "${ours[@]}" --root=/etc -- "${etcd[@]}"
 		ends 5 "*protected is /var/lib/etcd:*" "${ours[@]}" -- etcd --data-dir=/srv/etcd

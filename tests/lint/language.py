@@ -168,10 +168,10 @@ def plain_c(text):
     return re.sub(r"%[-#0-9.*]*(?:l|ll|z|h)?[a-zA-Z]", "N", text)
 
 
-def sentences(text):
-    """Each sentence, and each part that a semicolon or a colon separates."""
+def sentences(text, ends=".!?"):
+    """Each sentence. A message's hint follows a semicolon."""
     text = re.sub(r"\s+", " ", text).strip()
-    return re.split(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)\s+", text)
+    return re.split(r"(?<=[%s])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)\s+" % ends, text)
 
 
 def check(path, table, exceptions):
@@ -191,7 +191,7 @@ def check(path, table, exceptions):
         shown = plain(block)
         if path.endswith((".c", ".h")) and len(shown.split()) < 3:
             continue
-        for sentence in sentences(shown):
+        for sentence in sentences(shown, ".!?;" if plain is plain_c else ".!?"):
             found = []
             for pattern, advice in table:
                 match = pattern.search(sentence)

@@ -389,7 +389,7 @@ START_TEST(wrong_values)
 	    {"backup", "schedule=daily\\", "a calendar event"},
 	    {"backup", "schedule=\xc3\xa4", "a calendar event"},
 	    {"backup", "schedule=" TEXT_256, "a calendar event"},
-	    {"restore", "retry-trial=maybe", "neither yes nor no"},
+	    {"restore", "retry-trial=maybe", "not yes or no"},
 	    {"restore", "on-rollback=", "is empty"},
 	    {"defrag", "min-size=100 apples", "is not a size"},
 	    {"defrag", "min-size=9999999TiB", "is not a size"},

@@ -257,7 +257,7 @@ START_TEST(damaged)
 	    {"{\"name\":\"../x\",\"sequence\":3}", "not the name of a backup"},
 	    {"{\"name\":\".partial-x\",\"sequence\":3}", "not the name of a backup"},
 	    {HEAD ",\"deployment\":{\"id\":\"x\"}}", "deployment id"},
-	    {HEAD ",\"pinned\":\"yes\"}", "\"pinned\" is neither true nor false"},
+	    {HEAD ",\"pinned\":\"yes\"}", "\"pinned\" is not true or false"},
 	    {HEAD ",\"grade\":1}", "\"grade\" is not a string"},
 	    {HEAD ",\"data_dir\":\"var\"}", "absolute path"},
 	    {HEAD ",\"files\":{}}", "not an array"},

@@ -303,7 +303,7 @@ START_TEST(damaged)
 	    {HEAD ",\"ancestors\":\"1@1,2@2\"}", "\"ancestors\" is not a list"},
 	    {HEAD ",\"ancestors\":\"1@1 2\"}", "\"ancestors\" is not a list"},
 	    {HEAD ",\"ancestors\":\" 1@1\"}", "\"ancestors\" is not a list"},
-	    {HEAD ",\"trial\":{\"on\":\"yes\"}}", "\"trial.on\" is neither"},
+	    {HEAD ",\"trial\":{\"on\":\"yes\"}}", "\"trial.on\" is not true"},
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -37,7 +37,7 @@ typedef struct {
 	bool scanned;
 	GbeTreeInfo tree;
 	char *tree_why;	    /* why the tree cannot be copied; NULL: it can, or unknown */
-	char *tree_unknown; /* why that is unknown, so that ->tree is, too; NULL */
+	char *tree_unknown; /* why that is unknown, and so ->tree; NULL */
 	gint64 look_usec;   /* how long gbe_observe_inside() took */
 } GbeObserved;
 
@@ -48,9 +48,9 @@ typedef struct {
 	bool
 	    decides; /* prerun, of whatever root: it may start that system's etcd for its version */
 	bool inside; /* call gbe_observe_inside(); ignored by gbe_observe_again() */
-	bool
-	    tolerant; /* data or a store that cannot be opened has ->fd -1 and is a fact (data, store),
-			* with the reason in the fact data_why or in ->store_why; else an error */
+	bool tolerant; /* data or a store that cannot be opened has ->fd -1 and is a fact (data,
+		       * store). The reason is in the fact data_why or in ->store_why. Else: an
+		       * error */
 	/* Opened under the same lock, and unchanged since: taken over, both or none; NULL: opened. */
 	GbeData **data;
 	GbeStore **store;
@@ -93,9 +93,9 @@ const GbeListed *gbe_observe_find(const GbeFacts *facts, const char *wanted, GEr
 /* Fills in what the etcd that has the data open says: the voters and the version, as the next start will find them.
  * @live may be NULL, or of an etcd that did not answer or has other data: then nothing changes. */
 void gbe_observe_live(GbeObserved *observed, const GbeHealthFacts *live);
-/* Changes ->facts into those that the next start will see, for status and explain: a new run of the deployment that
- * boots next, with closed data. Data that is open now is never examined afterwards. @booted: NULL (what boots next), a
- * deployment id, "rollback", "staged" or an index. @verdict and @deliberate override those facts (NULL, unknown: no
- * change). */
+/* For status and explain, changes ->facts into those that the next start will see. The run is a new one of the
+ * deployment that boots next, with closed data. Data that is open now is never examined afterwards. @booted: NULL (what
+ * boots next), a deployment id, "rollback", "staged" or an index. @verdict and @deliberate override those facts (NULL,
+ * unknown: no change). */
 bool gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *verdict,
 			   GbeTri deliberate, GError **error) GBE_CHECKED;

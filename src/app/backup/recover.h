@@ -33,8 +33,8 @@ bool gbe_recover(GbeApp *app, GbeData *data, GbeStore *store, GbeRecovery *ret_r
 		 GError **error) GBE_CHECKED;
 /* The same, on the data and the store of the configuration. @ret_recovery (may be NULL) is to be cleared. */
 bool gbe_recover_here(GbeApp *app, GbeRecovery *ret_recovery, GError **error) GBE_CHECKED;
-/* Does the rest after the exchange. Gives the displaced tree in @stage_fd its name in the store (or the place that the
- * person wanted), marks a consumed backup, and records the intent's take-over. After a cut between two of these steps,
+/* Does the rest after the exchange. Gives the displaced tree in @stage_fd its name in the store, or the place that the
+ * person wanted. Marks a consumed backup, and records the intent's take-over. After a cut between two of these steps,
  * gbe_recover() does the rest. @flushes (may be NULL) counts the flushes. */
 bool gbe_recover_finish(GbeApp *app, GbeStore *store, int stage_fd, const GbeIntent *intent,
 			guint *flushes, GError **error) GBE_CHECKED;

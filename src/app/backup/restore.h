@@ -35,10 +35,9 @@ typedef struct {
  * With ->keep_existing, 2 is left out and 7 is one rename to that path. If the path is no longer available, the
  * displaced tree becomes a backup.
  *
- * A full disk, foreseen or met, ends no restore as long as something can be given up: the reserves, backups that
- * retention removes anyway, bad backups. Then the backup's own tree is exchanged in, unless it is a base of the
- * take-over: 4 comes first, and a cut puts the tree back. At last a displaced tree that would be a bad backup is
- * removed instead of 7.
+ * A full disk ends no restore as long as room can be made from the reserves, backups that retention removes anyway, and
+ * bad backups. Then the backup's own tree is exchanged in, unless it is a base of the take-over. 4 comes first, and a
+ * cut puts the tree back. At last a displaced tree that would be a bad backup is removed instead of 7.
  *
  * When the data directory is itself a mount point, 5 is one rename or exchange for each entry, `member` last, covered
  * by the intent. The staging tree then lies in the data directory's .greenboot-etcd/. */

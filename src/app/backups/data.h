@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The data directory on this device, for backup and restore: its place, the identity of its tree, whether it is a mount
+ * The data directory on this device, for backup and restore. Its place, its tree's identity, whether it is a mount
  * point, and the process that has it open.
  */
 #pragma once

@@ -164,8 +164,8 @@ gbe_store_open(GbeApp *app, GbeData *data, bool make, GbeStore **ret_store, GErr
 	if (store->fd >= 0 && !gbe_filesystem_id(store->fd, &store->fs, error))
 		return gbe_prefix(error, "the store %s", store->path);
 	/* ->near is needed if the configuration puts the store on another file system. The same holds if the data lies
-	 * below another mount of the store's file system: a bind mount, or a subvolume of btrfs with a mount of its
-	 * own. A default store that is not there yet will be in the state directory. */
+	 * below another mount of the store's file system: a bind mount, or a mounted subvolume. A default store that is
+	 * not there yet will be in the state directory. */
 	store_fd = store->fd < 0 && by_default ? app->state_fd : store->fd;
 	if (data_fd >= 0 && store->top_fd < 0 &&
 	    !(store_fd >= 0 ? gbe_same_mount(store_fd, data_fd) : by_default)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * `rehearse`: would the etcd of an update work on today's data? Versions are compared. Then that etcd is started on a
- * clone, walled off from this system (app/run/etcd-copy.h), asked, written to, and started again, and its data is read
- * in full. The live data is only read. The result is recorded for the deployment (core/record/rehearsal.h). A failure
- * outside of the update's etcd is "not rehearsed", which never locks an update.
+ * clone, walled off from this system (app/run/etcd-copy.h). It is asked, written to, and started again, and its data is
+ * read in full. The live data is only read. The result is recorded for the deployment (core/record/rehearsal.h). A
+ * failure outside of the update's etcd is "not rehearsed", which never locks an update.
  */
 #pragma once
 

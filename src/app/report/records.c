@@ -193,7 +193,7 @@ waits_too_long(GbeApp *app, const GbeOffsite *offsite, gint64 now)
 			       offsite->failed_why != NULL ? offsite->failed_why : "");
 }
 
-/* Proofs are expected where they are made by themselves: from the first push on. */
+/* Proofs are expected from the first push on, if they are made automatically. */
 char *
 gbe_offsite_trouble(GbeApp *app)
 {

@@ -57,7 +57,7 @@ typedef struct {
 typedef struct {
 	GbeTri ostree, trial, judged;
 	char *booted, *unlocked, *other_stateroot, *run;
-	/* Of GbeDeploymentName: their versions and places, for gbe_deployment_name(). Without root rights, too. */
+	/* Of GbeDeploymentName: their versions and places, for gbe_deployment_name(). Also without root rights. */
 	GPtrArray *deployments;
 	GbeStatusOwner owner;
 	char *verdict, *health; /* of this run, if it has the data */
@@ -152,9 +152,9 @@ typedef struct {
 	const GbeHealthFacts *live; /* of the running etcd; NULL: not asked */
 } GbeExplainOptions;
 
-/* The plan of the next start, as prerun will have it: closed data is looked into where prerun would, and a backup that
- * is seen to fail now holds etcd back in the plan, or is missing from it. Data that is open is not looked into. Uses
- * @observed up: its facts are those of the next start afterwards. @options may be NULL. */
+/* The plan of the next start, as prerun will have it: closed data is examined if prerun would. A backup that is seen to
+ * fail now holds etcd back in the plan, or is missing from it. Open data is not examined. Afterwards the facts of
+ * @observed are those of the next start. @options may be NULL. */
 bool gbe_foresee(GbeObserved *observed, const GbeExplainOptions *options, GbePlan **ret_plan,
 		 GError **error) GBE_CHECKED;
 /* The plan for the facts of the next start as they are now in @observed, which gbe_foresee() has left. */

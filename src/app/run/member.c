@@ -94,10 +94,9 @@ find_program(const GbeConfig *config, const char *name, char **ret_path, GError 
 		path = found != NULL ? g_canonicalize_filename(found, NULL) : NULL;
 	}
 	if (path == NULL)
-		return gbe_throw(
-		    error, GBE_ERROR_NOT_FOUND,
-		    "there is no program %s%s: install it, or name it with its path", name,
-		    has_path ? "" : " beside the one that calls, and none on the path");
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "program %s is missing%s; install it, or give its path", name,
+				 has_path ? "" : " next to the caller and on the path");
 	*ret_path = g_steal_pointer(&path);
 	return true;
 }

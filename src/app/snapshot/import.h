@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * `import`: makes a backup from a copy of a data directory, or from a snapshot file, plain, in gzip, or alone in a tar,
- * tar.gz or zip. Input and result are proved before the entry becomes a backup.
+ * `import`: makes a backup from a copy of a data directory, or from a snapshot file. The file is plain, in gzip, or
+ * alone in a tar, tar.gz or zip. Input and result are proved before the entry becomes a backup.
  */
 #pragma once
 

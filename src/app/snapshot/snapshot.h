@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * `snapshot save`: like that of etcdctl, but proved before the file has its name. etcd's stream goes into FILE.part.
- * Its SHA-256 is compared, every page and row is read, the file is synced and named, and the name is synced (fs/part.h
- * says what a power cut leaves). Memory does not grow with the database.
+ * Its SHA-256 is compared, and every page and row is read. Then the file is synced and named, and the name is synced
+ * (fs/part.h says what a power cut leaves). Memory does not grow with the database.
  */
 #pragma once
 
@@ -52,7 +52,7 @@ bool gbe_snapshot_file(GbeApp *app, const char *path, GbeSnapshotFile *ret_file,
 bool gbe_snapshot_check(const GbeVerification *verification, const char *unsummed,
 			GError **error) GBE_CHECKED;
 
-/* A keyed digest in a file of its own, one line of hex: "FILE.hmac" next to a pulled snapshot lets an import prove that
+/* A keyed digest in a file of its own, one line of hex. "FILE.hmac" next to a pulled snapshot lets an import prove that
  * FILE is the pushed one. "_etcd_backup.hmac" is the digest in a store. After a power cut the file may be missing or
  * incomplete, and then proves nothing. */
 #define GBE_SIDECAR_SUFFIX ".hmac"

@@ -2,9 +2,9 @@
 /*
  * Finds, orders and merges the configuration files (interface.md, section 3). A typo must not stop a program of the
  * boot. The program falls back to the last configuration that worked under this deployment (a sealed record of the
- * state), else to the files without the faulty keys, and reports that. If the files name no data, service or endpoint,
- * those of the installed system apply (core/config/systems.h). An empty file in a *.conf.d directory, or a link to
- * /dev/null, masks the files of its name before it.
+ * state). Else it reads the files without the faulty keys. Both are reported. If the files name no data, service or
+ * endpoint, those of the installed system apply (core/config/systems.h). An empty file in a *.conf.d directory, or a
+ * link to /dev/null, masks the files of its name before it.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
 /*
  * The record of each store of snapshots that this device has used (core/record/offsite.h). The name of a snapshot is
  * signed (core/record/keyed.h) and grows with each push. An attacker without the key cannot give an old snapshot a
- * newer name, but can remove the newer ones, so that an old one becomes the latest. This record shows that. A power cut
- * between a push and its record leaves the record before. A device without the record refuses nothing.
+ * newer name. Removing the newer ones makes an old one the latest, and this record shows that. A power cut between a
+ * push and its record leaves the record before. A device without the record refuses nothing.
  */
 #pragma once
 

@@ -267,7 +267,7 @@ take_group(Merge *merge, char *text, GError **error)
 	gsize len = strlen(text);
 	char *name;
 
-	/* Where the line is wrong, keys that follow have no known group. */
+	/* After a wrong line, keys that follow have no known group. */
 	g_free(merge->group);
 	merge->group = g_strdup("");
 	merge->group_known = false;

@@ -163,7 +163,7 @@ static const GbeKind kind_schedule = {
 const GbeConfigKey gbe_config_keys[] = {
 	PATH(etcd, "data-dir", data_dir, "/var/lib/etcd", NULL),
 	TEXT(etcd, "member-dir", member_dir, "auto", NULL,
-	     KIND(is_member_dir, "is neither auto, . nor a path below data-dir, like db/etcd")),
+	     KIND(is_member_dir, "is not auto, . or a path below data-dir, like db/etcd")),
 	TEXT(etcd, "version-file", version_file, "", "",
 	     KIND(gbe_path_is_below, "is not a path below data-dir, like version")),
 	PATH(etcd, "wal-dir", wal_dir, "", ""),
@@ -278,7 +278,7 @@ const GbeConfigKey gbe_config_keys[] = {
 static const struct {
 	const char *group, *key, *program;
 } readers[] = {
-	{ "store", "key", NULL }, /* signs the manifests of backups, too */
+	{ "store", "key", NULL }, /* also signs the manifests of backups */
 	{ "store", NULL, "store" },
 	{ "certs", "names", "certs" },
 	{ "certs", "validity", "certs" },
@@ -554,8 +554,8 @@ gbe_config_key_set(const GbeConfigKey *key, GbeConfig *config, const char *text,
 		return set_path(key, config, text, error);
 	case GBE_KEY_BOOL:
 		if (!g_strv_contains(yes, text) && !g_strv_contains(no, text))
-			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-					 "\"%s\" is neither yes nor no", text);
+			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG, "\"%s\" is not yes or no",
+					 text);
 		store_number(key, config, g_strv_contains(yes, text));
 		return true;
 	case GBE_KEY_WORD:

@@ -143,7 +143,7 @@ gbe_certs_patterns(const char *text, char ***ret_patterns, GError **error)
 
 		if (words[i][0] == '\0' || g_strv_contains((const char *const *)parts, ".."))
 			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
-					 "[certs] regenerated: \"%s\" is no pattern of names",
+					 "[certs] regenerated: \"%s\" is not a pattern of names",
 					 words[i]);
 	}
 	*ret_patterns = g_steal_pointer(&words);
@@ -168,9 +168,9 @@ gbe_certs_names(const char *text, char ***ret_names, GError **error)
 		return false;
 	for (guint i = 0; words[i] != NULL; i++)
 		if (!gbe_certs_is_host(words[i]))
-			return gbe_throw(
-			    error, GBE_ERROR_INVALID_CONFIG,
-			    "[certs] names: %s is neither an address nor a host's name", words[i]);
+			return gbe_throw(error, GBE_ERROR_INVALID_CONFIG,
+					 "[certs] names: %s is not an address or a host name",
+					 words[i]);
 	*ret_names = g_steal_pointer(&words);
 	return true;
 }

@@ -315,7 +315,7 @@ is_k3s(const GbeTold *told, char **ret_why)
 		return false;
 	if (without == GBE_UNKNOWN || (begins == GBE_UNKNOWN && !joins))
 		*ret_why =
-		    g_strdup_printf("%s is neither true nor false",
+		    g_strdup_printf("%s is not true or false",
 				    without == GBE_UNKNOWN ? "disable-etcd" : "cluster-init");
 	else if (data_dir != NULL && !is_same_directory(data_dir, K3S_DATA))
 		*ret_why =

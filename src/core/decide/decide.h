@@ -36,8 +36,8 @@ GbeManifest *gbe_decide_manifest(const GbeFacts *facts, const GbeView *view, con
  * data is set aside instead if a person displaced it (@by_hand), or if an unknown program may have put it there. */
 GbeManifest *gbe_decide_displaced(const GbeFacts *facts, const GbeView *view, bool adopt,
 				  const char *bad, bool by_hand, guint64 sequence);
-/* Records for people when @manifest is made: at the change to deployment @next, or @plain ("boot", "shutdown") where @next
- * is NULL or has the data already. */
+/* Records for people when @manifest is made: at the change to deployment @next, or @plain ("boot", "shutdown") if @next
+ * is NULL or has the data. */
 void gbe_decide_note_occasion(const GbeFacts *facts, GbeManifest *manifest, const char *next,
 			      const char *plain);
 /* Makes @manifest one of [backup] schedule. An automatic name becomes one that is never given out again. */

@@ -127,7 +127,7 @@ typedef struct {
 	gint64 uptime; /* CLOCK_BOOTTIME seconds; -1 unknown */
 
 	GbeConfig *config;
-	bool config_borrowed; /* ->config belongs to somebody else */
+	bool config_borrowed; /* ->config belongs to another owner */
 } GbeFacts;
 
 GbeFacts *gbe_facts_new(void); /* all unknown, no records, the default configuration */
@@ -143,7 +143,7 @@ const GbeListed *gbe_facts_listed(const GbeFacts *facts, const char *id);
  * one is not gone: an unmounted /boot empties the list. */
 bool gbe_facts_know_listed(const GbeFacts *facts);
 /* No etcd can use the contents of the data directory. An etcd may have opened the data before its names were replaced, so
- * ->data_open is unknown, too. */
+ * ->data_open is also unknown. */
 void gbe_facts_set_deformed(GbeFacts *facts, const char *why);
 /* The backup of that name, or NULL. Owned by @facts. */
 const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);

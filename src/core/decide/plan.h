@@ -68,8 +68,8 @@ const GbeAction *gbe_plan_find(const GbePlan *plan, GbeActionKind kind);
 bool gbe_plan_is_idle(const GbePlan *plan);
 /* Why etcd is held back where a required backup fails for @why. Newly allocated. */
 char *gbe_plan_hold_reason(const char *why);
-/* Changes @plan into what is left of it if its backup fails for @why, as prerun would find: etcd is held back, or it
- * starts without the backup. A plan without a backup stays. */
+/* Changes @plan as prerun would after its backup has failed for @why: etcd is held back, or starts without the backup.
+ * A plan without a backup stays. */
 void gbe_plan_fail_backup(GbePlan *plan, const char *why);
 const char *gbe_action_to_string(GbeActionKind kind); /* backup restore displace ... */
 /* The command that does the action by hand. Newly allocated; NULL: no command does this. */

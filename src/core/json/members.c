@@ -176,7 +176,7 @@ gbe_members_sequence(GbeMembers *m, const char *key)
 bool
 gbe_members_bool(GbeMembers *m, const char *key)
 {
-	JsonNode *node = value(m, key, G_TYPE_BOOLEAN, "is neither true nor false");
+	JsonNode *node = value(m, key, G_TYPE_BOOLEAN, "is not true or false");
 
 	return node != NULL && json_node_get_boolean(node);
 }
@@ -184,7 +184,7 @@ gbe_members_bool(GbeMembers *m, const char *key)
 GbeTri
 gbe_members_tri(GbeMembers *m, const char *key)
 {
-	JsonNode *node = value(m, key, G_TYPE_BOOLEAN, "is neither true nor false nor null");
+	JsonNode *node = value(m, key, G_TYPE_BOOLEAN, "is not true, false or null");
 
 	return node != NULL ? gbe_tri(json_node_get_boolean(node)) : GBE_UNKNOWN;
 }

@@ -336,7 +336,7 @@ gbe_fields_answer(const GbeField *fields, const void *answer)
 	return object;
 }
 
-/* An answer's lists and pointers are made for it, and stay with it. */
+/* An answer owns its lists and pointers. */
 void
 gbe_fields_own(const GbeField *fields, void *record)
 {

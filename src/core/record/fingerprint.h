@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A fingerprint of a data directory, taken from outside without reading its pages (decisions.md, "Closing record"). It
- * has both meta txids of db, the newest WAL segment with its last record, the .snap names, and size and mtime of every
- * other file. Equal fingerprints mean that nothing was written in between. src/etcd/directory/member.h takes the
+ * A fingerprint of a data directory, taken from outside without reading its pages (decisions.md, "Closing record"). The
+ * parts: both meta txids of db, the newest WAL segment with its last record, the .snap names, size and mtime of other
+ * files. Equal fingerprints mean that nothing was written in between. src/etcd/directory/member.h takes the
  * fingerprint; here are comparison and text.
  */
 #pragma once

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The update lock of a cluster: the value of its key in etcd, and the record `update-lock` of the device that holds or
+ * The update lock of a cluster. The value of its key in etcd, and the record `update-lock` of the device that holds or
  * wants the lock. ->id is a random number that names the owner of the key. The device writes it down before it asks for
- * the lock. It is also the id of the lease that the device keeps. Pure.
+ * the lock. The lease that the device keeps has the same id. Pure.
  */
 #pragma once
 

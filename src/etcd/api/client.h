@@ -73,7 +73,7 @@ bool gbe_client_change(GbeClient *client, GbeMessage change, guint64 id, gint64 
 /* Compacts the history before @revision. Returns when the space is free. */
 bool gbe_client_compact(GbeClient *client, gint64 revision, gint64 deadline,
 			GbeCallFailure *ret_failure) GBE_CHECKED;
-/* Deletes a key if no key of that name exists. This takes the whole way of a write, including the backend's lock that a
+/* Deletes a key if no key of that name exists. Takes the whole way of a write, including the backend's lock that a
  * defragmentation holds, and leaves no key, revision or event. The alarms' proposal never gets as far as the
  * database. */
 bool gbe_client_write_nothing(GbeClient *client, gint64 deadline,

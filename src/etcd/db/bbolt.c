@@ -740,7 +740,7 @@ gbe_bbolt_check_free(GbeBbolt *db, GbePageSet *reached, guint64 *ret_free, GErro
 	if (good && db->damages == 0 && left != count)
 		gbe_findings_add(db->findings, GBE_FINDING_WARNING, "bbolt-page-lost", db->what,
 				 GBE_PLACE_FILE, 0, GBE_NO, GBE_NO,
-				 "%" G_GUINT64_FORMAT " pages are neither in use nor free",
+				 "%" G_GUINT64_FORMAT " pages are not in use and not free",
 				 left - count);
 	*ret_free = count;
 	return true;

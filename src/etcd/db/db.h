@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Examines etcd's database (member/snap/db or a snapshot file) without etcd. Checks structure, buckets and rules that
- * etcd never checks (I1 to I4 of reference etcd.md section 5), and computes the hashes that etcd and etcdctl print.
- * Writes nothing. The file must not change meanwhile: the caller has etcd's lock, or a clone. Memory is at most 32 MiB;
+ * etcd never checks (I1 to I4 of reference etcd.md section 5). Computes the hashes that etcd and etcdctl print. Writes
+ * nothing. The file must not change meanwhile: the caller has etcd's lock, or a clone. Memory is at most 32 MiB;
  * GbeDbOptions limits the time. A file that costs more (holes above all, see etcd/window.h) is GBE_FINDING_UNKNOWN,
  * "db-unread".
  */

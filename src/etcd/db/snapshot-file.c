@@ -38,7 +38,7 @@ compare_sum(int fd, const char *what, guint64 size, const GbeDbOptions *options,
 	if (got != sizeof(sum) || memcmp(sum, bytes, sizeof(sum)) != 0)
 		gbe_findings_add(findings, GBE_FINDING_DAMAGE, "snapshot-checksum", what,
 				 GBE_PLACE_OFFSET, size, GBE_YES, GBE_UNKNOWN,
-				 "the database is not what the checksum behind it says");
+				 "the database does not match the checksum after it");
 	return true;
 }
 
@@ -119,7 +119,7 @@ gbe_snapshot_sum_check(GbeSnapshotSum *sum, GError **error)
 		return false;
 	if (memcmp(digest, sum->last, sizeof(digest)) != 0)
 		return gbe_throw(error, GBE_ERROR_VERIFY_FAILED,
-				 "the database is not what the checksum behind it says");
+				 "the database does not match the checksum after it");
 	return true;
 }
 

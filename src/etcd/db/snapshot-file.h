@@ -38,8 +38,8 @@ char *gbe_snapshot_sum_text(const GbeSnapshotSum *sum);
 typedef bool (*GbeSnapshotPut)(const void *bytes, gsize size, gpointer data, GError **error);
 
 /* Writes a database as the snapshot file that `etcdctl snapshot save` would make of it. The file has the pages up to
- * the high-water mark, two meta pages with the same content (the second one transaction older), and the SHA-256 of all
- * that. The database was found sound, and has no writer. @put takes the file in pieces. GBE_ERROR_CORRUPT: the file is
+ * the high-water mark, and the SHA-256 of all. Its two meta pages have the same content, the second one a transaction
+ * older. The database was found sound, and has no writer. @put takes the file in pieces. GBE_ERROR_CORRUPT: the file is
  * shorter than it says. */
 bool gbe_snapshot_write(int fd, const char *what, GbeSnapshotPut put, gpointer data,
 			GError **error) GBE_CHECKED;

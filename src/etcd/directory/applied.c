@@ -288,12 +288,11 @@ gbe_applied_judge(const GbeApplied *applied, const char *file, GbeFindings *find
 		return;
 	/* If no entry asks for the compaction, no other conclusion holds. */
 	if (applied->compacting != 0 && !applied->has_compaction)
-		report_damage(
-		    findings, "member-db-compaction", file, GBE_UNKNOWN,
-		    "it records the begin of a compaction up to revision %" G_GINT64_FORMAT
-		    ", beyond every row, and no entry of the log asks for that; etcd would "
-		    "continue from that revision",
-		    applied->compacting);
+		report_damage(findings, "member-db-compaction", file, GBE_UNKNOWN,
+			      "a compaction up to revision %" G_GINT64_FORMAT
+			      " was begun, which is beyond every row and in no entry of the log; "
+			      "etcd would continue from that revision",
+			      applied->compacting);
 	else if (applied->made_later != 0 && (lacks || foreign))
 		report_damage(findings, "member-db-index", file, GBE_UNKNOWN,
 			      "its newest row comes from entry " U64

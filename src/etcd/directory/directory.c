@@ -431,8 +431,8 @@ judge_db_and_start(const Reading *reading)
 		    start != 0 ? GBE_NO : GBE_UNKNOWN, "%s",
 		    start != 0 ? "there is no db, and the log does not reach back to the beginning"
 		    : knows_snapshot
-			? "the db is missing, and so is every snapshot that the log names; etcd "
-			  "makes the db again from the log, which may not have all of it"
+			? "the db and every snapshot that the log names are missing; etcd makes "
+			  "the db again from the log, which may not have all of it"
 			: "the db is missing; etcd makes it again from the log, which does not end "
 			  "as etcd leaves one, so that the db may have had more");
 		return false;

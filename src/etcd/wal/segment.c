@@ -171,7 +171,7 @@ is_misframed(GbeWalSegmentReader *reader, bool *ret_is, GError **error)
 
 /*
  * etcd preallocates with zeros, reads up to the first length of zero, and clears the rest when it starts. Other bytes
- * there are the rest of an unacknowledged write after a power cut, or the log has a hole and etcd would drop promised
+ * there are the rest of an unacknowledged write after a power cut. Or the log has a hole, and etcd would drop promised
  * entries. Two writes in a row after it prove a hole, because etcd flushes the log between them.
  */
 typedef struct {
@@ -292,8 +292,8 @@ follow_records(Tail *tail, guint64 *at, bool entry, GError **error)
 }
 
 /* Scans from @from up to the end of the file. Holes of the file are skipped. @entry: an entry, whole but for its frame,
- * ends right before @from. The proof of a flush is an entry, then a state or only entries, then a state, then an entry,
- * each with the checksum that follows from its predecessor. Then the first and all before it were flushed. */
+ * ends right before @from. The proof of a flush: an entry, a state or only entries, a state, and an entry. Each has a
+ * checksum that follows from its predecessor. Then the first and all before it were flushed. */
 static bool
 scan_tail(Tail *tail, guint64 from, bool entry, GError **error)
 {

@@ -40,8 +40,8 @@ void gbe_wal_segment_open(GbeWalSegmentReader *reader, int fd, const char *what,
 			  guint32 running, GbeLook *look);
 void gbe_wal_segment_close(GbeWalSegmentReader *reader);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(GbeWalSegmentReader, gbe_wal_segment_close)
-/* Reads the next record and compares its checksum (but not of type GBE_WAL_CRC, which the caller handles), or tells
- * how the records end; ->offset is then the end. Errors are read errors. */
+/* Reads the next record and compares its checksum, but not of type GBE_WAL_CRC, which the caller handles. Or finds how
+ * the records end; ->offset is then the end. Errors are read errors. */
 bool gbe_wal_segment_next(GbeWalSegmentReader *reader, GbeWalEnd *ret_end,
 			  GError **error) GBE_CHECKED;
 

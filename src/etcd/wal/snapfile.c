@@ -68,7 +68,7 @@ typedef struct {
 	GbeSnapfile *snapfile;
 } Reader;
 
-/* Reads the tag and number (or length) at ->at and moves ->at behind them. *ret_is false: there is no such field. */
+/* Reads the tag and number (or length) at ->at and moves ->at after them. *ret_is false: there is no such field. */
 static bool
 take_field(Reader *reader, guint number, GbeWireType type, bool *ret_is, guint64 *ret_value,
 	   GError **error)
@@ -158,8 +158,8 @@ read_all(Reader *reader, GError **error)
 	}
 	if (size != reader->size - reader->at) {
 		snapfile->fault =
-		    g_strdup_printf("it should go on for %" G_GUINT64_FORMAT
-				    " bytes behind its head, and does for %" G_GUINT64_FORMAT,
+		    g_strdup_printf("%" G_GUINT64_FORMAT
+				    " bytes should follow its head, but %" G_GUINT64_FORMAT " do",
 				    size, reader->size - reader->at);
 		return true;
 	}

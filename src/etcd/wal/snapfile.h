@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reads a .snap file, "TERM-INDEX.snap" (etcd.md section 7): a checksum over raft's snapshot, with its place in the
- * log, the voters at that time, and the members' store of the v2 API, which is skipped. etcd flushes the file but
- * not its directory: after a power cut a new file may be missing, empty or cut off, and etcd continues with an older
- * one and the log, if they reach that far.
+ * Reads a .snap file, "TERM-INDEX.snap" (etcd.md section 7). A checksum covers raft's snapshot: its place in the log,
+ * the voters, and the members' store of the v2 API, which is skipped. etcd flushes the file but not its directory.
+ * After a power cut a new file may be missing, empty or cut off. etcd then continues with an older one and the log, if
+ * these reach that far.
  */
 #pragma once
 

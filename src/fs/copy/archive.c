@@ -277,9 +277,9 @@ gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data, G
 	if (!check_kind(what, piece, first, error))
 		return false;
 	/* libarchive recognizes a tar by a header's checksum, over signed or unsigned bytes. A database's first page
-	 * has zeros there and sometimes sums up to 0, so that it looks like a tar of a file without a name. So a file
-	 * that begins with a zero, and is not all zeros, is taken as a plain file. A pipe (of a bucket, of age) also
-	 * gives a plain file. */
+	 * has zeros there and may sum up to 0, and then looks like a tar of a file without a name. So a file that
+	 * begins with a zero, and is not all zeros, is taken as a plain file. A pipe (of a bucket, of age) also gives a
+	 * plain file. */
 	database = first > 0 && piece[0] == 0 && memcmp(piece, piece + 1, first - 1) != 0;
 	archives = lseek(fd, 0, SEEK_CUR) >= 0 && !database;
 	source.archive = lib.archive_read_new();

@@ -14,11 +14,11 @@ bool gbe_archive_name_is_safe(const char *name);
 
 typedef bool (*GbeArchivePut)(const void *bytes, gsize size, gpointer data, GError **error);
 
-/* Unpacks the one file that @fd holds from its current offset: a plain file, one in gzip, or the only file of a tar, a
- * tar in gzip or a zip. A pipe holds one of the first two. GBE_ERROR_CORRUPT: the archive is cut off or damaged.
- * GBE_ERROR_REFUSED: it has more than directories and one regular file, a name that is absolute or has "..", or another
- * known format, such as zstd or HTML. GBE_ERROR_UNSUPPORTED: libarchive is not installed. An error of @put ends the
- * unpacking. */
+/* Unpacks the one file that @fd holds from its current offset. The file is plain, in gzip, or alone in a tar, a tar in
+ * gzip or a zip. A pipe holds one of the first two. GBE_ERROR_CORRUPT: the archive is cut off or damaged.
+ * GBE_ERROR_REFUSED: other entries than directories and one regular file, a name that is absolute or has "..", or
+ * another known format, such as zstd or HTML. GBE_ERROR_UNSUPPORTED: libarchive is not installed. An error of @put ends
+ * the unpacking. */
 bool gbe_archive_unpack(int fd, const char *what, GbeArchivePut put, gpointer data,
 			GError **error) GBE_CHECKED;
 

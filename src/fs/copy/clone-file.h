@@ -22,10 +22,10 @@ bool gbe_file_cloner_run(GbeFileCloner *cloner, int src_fd, int dst_fd, const st
 			 GError **error) GBE_CHECKED;
 
 /*
- * Writes a large copy to the disk from a thread of its own while the next parts are read, because submitting the blocks
- * takes as long as copying. At most GBE_BEHIND_MAX bytes wait for the disk. So reported bytes have really moved, memory
- * does not fill up, and the caller's sync is short. That sync also reports errors. Until then a power cut leaves any
- * part of the file. A cold file does not stay in memory.
+ * Writes a large copy to the disk from a thread of its own while the next parts are read. Submitting blocks takes as
+ * long as copying. At most GBE_BEHIND_MAX bytes wait for the disk. So reported bytes have really moved, memory does not
+ * fill up, and the caller's sync is short. That sync also reports errors. Until then a power cut leaves any part of the
+ * file. A cold file does not stay in memory.
  */
 /* One minute's work for a disk that writes a megabyte a second. */
 #define GBE_BEHIND_MAX ((guint64)64 * 1024 * 1024)

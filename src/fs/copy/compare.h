@@ -33,7 +33,7 @@ bool gbe_compare_manifest(int data_dir, const GbeManifest *manifest, bool digest
 			  GError **error) GBE_CHECKED;
 /* Fills files, files_count and size of @manifest from the tree. With @digests it adds digests, but not of a file with
  * more than GBE_DIGEST_HOLES bytes of holes. A tree beyond @limits (NULL: those of every tree), or with a mount point
- * or a subvolume in it, is not listed: files is then NULL, files_count and size are 0. */
+ * or a subvolume in it, is not listed. Then files is NULL, and files_count and size are 0. */
 bool gbe_compare_record(int data_dir, const char *const *exclude, bool digests,
 			const GbeTreeLimits *limits, GbeManifest *manifest,
 			GError **error) GBE_CHECKED;
