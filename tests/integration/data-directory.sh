@@ -273,7 +273,7 @@ place_link_first() {
 	device "$1"
 	mkdir "$ROOT/var/lib/real"
 	ln -s real "$DATA"
-	assert_exit 0 gbe explain
+	assert_exit 0 gbe explain -v
 	assert_match "explain" "$OUT" "*Rule 0: *var/lib/etcd is a symlink; set *data-dir*"
 	assert_match "explain --json" "$(json .facts.data_why explain)" "*is a symlink; set *data-dir*"
 	power_on
@@ -302,11 +302,11 @@ place_link_first() {
 	MASKED=yes machine_on
 	booted A
 	config restore on-rollback=never
-	assert_match "explain" "$(gbe explain)" "*Rule 0: *another deployment had it last: *is a symlink*hold*"
+	assert_match "explain" "$(gbe explain -v)" "*hold *is a symlink*Rule 0: *another deployment had it last: *"
 	assert_exit 5 hook prerun
 	assert_match "held" "$ERR" "*held back*another deployment had it last*"
 	config restore on-rollback=restore
-	assert_match "explain" "$(gbe explain)" "*Rule 10a:*"
+	assert_match "explain" "$(gbe explain -v)" "*Rule 10a:*"
 	assert_exit 0 hook prerun
 	start_etcd
 	holds "A's data" "$A_STATE"
@@ -506,7 +506,7 @@ place_renamed_store() {
 		file) echo text >"$hidden" ;;
 		esac
 		assert_eq "what is listed" "$(json '[.[].name] | sort | join(" ")' list)" "$listed"
-		assert_match "explain" "$(gbe explain --booted="${DEPLOYMENT[A]}")" "*Rule 10a:*"
+		assert_match "explain" "$(gbe explain -v --booted="${DEPLOYMENT[A]}")" "*Rule 10a:*"
 		until [[ $BOOTED == A ]]; do
 			shutdown
 			machine_on

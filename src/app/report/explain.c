@@ -210,6 +210,7 @@ const GbeField gbe_explain_fields[] = {
 static void
 clear_decision(GbeExplainDecision *decision)
 {
+	g_free(decision->backup);
 	g_free(decision->condition);
 	g_clear_pointer(&decision->also, g_ptr_array_unref);
 	g_clear_pointer(&decision->plan, gbe_plan_free);
@@ -286,6 +287,7 @@ decide_branches(GbeObserved *observed, const GbePlan *plan)
 
 		g_hash_table_add(facts->rejected, g_strdup(rejected));
 		branch->condition = g_strdup_printf("%s does not validate", rejected);
+		branch->backup = g_strdup(rejected);
 		take_plan(branch, gbe_foresee_again(observed));
 		g_ptr_array_add(branches, branch);
 		restore = gbe_plan_find(branch->plan, GBE_ACTION_RESTORE);

@@ -41,7 +41,7 @@ base_of(JsonObject *object)
 }
 
 static char *
-take_over_words(JsonObject *object, const char *rule)
+take_over_words(JsonObject *object)
 {
 	JsonObject *deployment = gbe_json_object(object, "deployment");
 	const char *id = deployment != NULL ? gbe_json_string(deployment, "id", NULL) : NULL;
@@ -57,8 +57,6 @@ take_over_words(JsonObject *object, const char *rule)
 		g_string_append_printf(text, ", as asked with %s", request);
 	else if (source != NULL && gbe_json_bool(object, "asked", false))
 		g_string_append(text, ", by hand");
-	if (source != NULL && rule != NULL)
-		g_string_append_printf(text, " (rule %s)", rule);
 	if (gbe_json_bool(object, "skipped", false))
 		g_string_append(text, "; nothing was backed up or restored (greenboot-etcd.skip)");
 	if (gbe_json_bool(object, "late", false))
@@ -106,9 +104,9 @@ hole_words(JsonObject *object)
 			       which, gbe_json_string(object, "reason", "?"));
 }
 
-/* The record in words: the subject first, names in full. @rule: of the operation that a take-over ended, or NULL. */
+/* The record in words: the subject first, names in full, and no rule numbers. */
 static char *
-words_of(const GbeLedgerRecord *record, const char *rule)
+words_of(const GbeLedgerRecord *record)
 {
 	JsonObject *object = record->object;
 	const char *backup = gbe_json_string(object, "backup", "?");
@@ -134,7 +132,7 @@ words_of(const GbeLedgerRecord *record, const char *rule)
 	case GBE_LEDGER_HOLE:
 		return hole_words(object);
 	case GBE_LEDGER_TAKE_OVER:
-		return take_over_words(object, rule);
+		return take_over_words(object);
 	case GBE_LEDGER_VERDICT:
 		return verdict_words(object);
 	case GBE_LEDGER_CLOSING:
@@ -151,10 +149,7 @@ words_of(const GbeLedgerRecord *record, const char *rule)
 			return because(g_strdup("etcd was held back"), object);
 		return g_strdup("etcd may start");
 	case GBE_LEDGER_INTENT:
-		rule = gbe_json_string(object, "rule", NULL);
-		return g_strdup_printf("A restore of %s began%s%s%s", backup,
-				       rule != NULL ? " (rule " : "", rule != NULL ? rule : "",
-				       rule != NULL ? ")" : "");
+		return g_strdup_printf("A restore of %s began", backup);
 	case GBE_LEDGER_INTENT_ENDED:
 		return g_strdup_printf("The restore that had begun was %s",
 				       result != NULL ? result : "ended");
@@ -201,7 +196,6 @@ words_of(const GbeLedgerRecord *record, const char *rule)
 typedef struct {
 	GHashTable *take_overs; /* sequence -> its record's object, borrowed */
 	JsonObject *last;	/* the last of them */
-	const char *rule;	/* of the open operation */
 	GHashTable *detail;	/* records that only repeat or complete others */
 } Log;
 
@@ -359,14 +353,9 @@ describe(Log *log, const GbeLedgerRecord *record)
 	}
 	event->deployment = g_strdup(id);
 	event->detail = g_hash_table_contains(log->detail, record);
-	event->text = record->kind == GBE_LEDGER_START && event->detail
-			  ? g_strdup("A start began")
-			  : words_of(record, log->rule);
+	event->text = record->kind == GBE_LEDGER_START && event->detail ? g_strdup("A start began")
+									: words_of(record);
 	event->record = json_object_ref(record->object);
-	if (record->kind == GBE_LEDGER_INTENT)
-		log->rule = gbe_json_string(record->object, "rule", NULL);
-	else if (record->kind == GBE_LEDGER_TAKE_OVER || record->kind == GBE_LEDGER_INTENT_ENDED)
-		log->rule = NULL;
 	return event;
 }
 

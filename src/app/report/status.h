@@ -164,6 +164,7 @@ GbePlan *gbe_foresee_again(GbeObserved *observed);
 
 /* A decision. The texts and the lists are the plan's. */
 typedef struct {
+	char *backup;	 /* if this one turns out to be damaged; NULL: the first decision */
 	char *condition; /* under which it follows: "NAME does not validate"; NULL: the first one */
 	GbePlan *plan;
 	const char *rule, *reason;

@@ -24,20 +24,73 @@ const GbeOption gbe_options_explain[] = {
     {NULL},
 };
 
-/* Text says "take over" for the word "stamp" of format 1. */
-static void
-print_actions(const GPtrArray *actions)
+/* "@1 (good, 21 Nov 18:02, revision 12)" */
+static char *
+backup_text(const GbeFacts *facts, const char *name)
 {
+	const GbeManifest *backup = gbe_facts_backup(facts, name);
+	g_autofree char *when = gbe_text_when(backup != NULL ? backup->created : 0);
+
+	if (backup == NULL)
+		return g_strdup(name);
+	if (backup->revision < 0)
+		return g_strdup_printf("%s (%s, %s)", name, gbe_grade_to_string(backup->grade),
+				       when);
+	return g_strdup_printf("%s (%s, %s, revision %" G_GINT64_FORMAT ")", name,
+			       gbe_grade_to_string(backup->grade), when, backup->revision);
+}
+
+/* One step in words. NULL: the step changes nothing that a person sees. */
+static char *
+step_text(const GbeFacts *facts, const GbeAction *action)
+{
+	const char *reason = action->reason != NULL ? action->reason : "?";
+	g_autofree char *backup = action->name != NULL ? backup_text(facts, action->name) : NULL;
+
+	switch (action->kind) {
+	case GBE_ACTION_RESTORE:
+		return g_strdup_printf("restore  %s: %s", backup, reason);
+	case GBE_ACTION_DISPLACE:
+		return g_strdup_printf(
+		    "keep     the present data as backup %s%s%s", action->name,
+		    action->manifest->grade_reason != NULL ? ", bad: " : "",
+		    action->manifest->grade_reason != NULL ? action->manifest->grade_reason : "");
+	case GBE_ACTION_BACKUP:
+		return g_strdup_printf("back up  the data as %s: %s", action->name, reason);
+	case GBE_ACTION_KEEP:
+		return g_strdup_printf("keep     the data: %s", reason);
+	case GBE_ACTION_HOLD:
+		return g_strdup_printf("hold     etcd back: %s", reason);
+	case GBE_ACTION_FRESH:
+		return g_strdup_printf("start    etcd without data: %s", reason);
+	case GBE_ACTION_GRADE:
+	case GBE_ACTION_DELETE:
+		return g_strdup_printf("%s   %s: %s",
+				       action->kind == GBE_ACTION_DELETE ? "delete" : "grade ",
+				       backup, reason);
+	case GBE_ACTION_TAKE_OVER:
+	default:
+		return NULL;
+	}
+}
+
+/* @verbose: with the command for each, and the steps that only the ledger sees. */
+static void
+print_steps(const GbeFacts *facts, const GPtrArray *actions, bool verbose)
+{
+	guint number = 0;
+
 	for (guint i = 0; i < actions->len; i++) {
 		const GbeAction *action = actions->pdata[i];
-		g_autofree char *command = gbe_action_command(action);
+		g_autofree char *text = step_text(facts, action);
+		g_autofree char *command = verbose ? gbe_action_command(action) : NULL;
 
-		gbe_print("  %u. %s%s%s%s%s\n", i + 1,
-			  action->kind == GBE_ACTION_TAKE_OVER ? "take over"
-							       : gbe_action_to_string(action->kind),
-			  action->name != NULL ? " " : "", action->name != NULL ? action->name : "",
-			  action->reason != NULL ? ": " : "",
-			  action->reason != NULL ? action->reason : "");
+		if (text == NULL && verbose)
+			text = g_strdup_printf("record   the take-over: %s",
+					       action->reason != NULL ? action->reason : "?");
+		if (text == NULL)
+			continue;
+		gbe_print("  %u. %s\n", ++number, text);
 		if (command != NULL)
 			gbe_print("     by hand: %s\n", command);
 	}
@@ -59,35 +112,50 @@ print_fact(JsonObject *facts, const char *key)
 	else if (json_node_get_value_type(node) == G_TYPE_BOOLEAN)
 		text = g_strdup(json_node_get_boolean(node) ? "yes" : "no");
 	else if (json_node_get_value_type(node) == G_TYPE_STRING)
-		text = arg_full ? g_strdup(json_node_get_string(node))
-				: gbe_deployment_id_short(json_node_get_string(node));
+		text = g_strdup(json_node_get_string(node));
 	else
 		text = g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node));
 	gbe_print("  %-24s %s%s%s\n", label, text, why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
+/* First the answer in one sentence, then the steps, and what else may follow. */
 static void
-print_text(const GbeExplained *explained)
+print_text(const GbeCli *cli, const GbeObserved *observed, const GbeExplained *explained)
 {
 	const GbeExplainDecision *first = &explained->decision;
-	g_autofree char *deployment = gbe_deployment_id_short(
-	    explained->deployment != NULL ? explained->deployment : "(no deployment)");
+	const GbeDeployment ref = {.id = explained->deployment};
+	const char *place = gbe_deployments_presence(observed->deployments, &ref);
+	g_autofree char *answer = gbe_plan_words(first->plan);
 	g_autoptr(GList) keys = json_object_get_members(explained->facts);
 	g_autoptr(GString) rules = g_string_new(first->rule);
 
-	for (guint i = 0; i < first->also->len; i++)
-		g_string_append_printf(rules, ", then %s", (const char *)first->also->pdata[i]);
-	gbe_print("The next start of %s\n\nRule %s: %s\n", deployment, rules->str,
-		  first->reason != NULL ? first->reason : "?");
-	print_actions(first->actions);
+	if (explained->deployment == NULL)
+		gbe_print("At the next start: %s.\n\n", answer);
+	else
+		gbe_print("If %s%s%s%s boots next: %s.\n\n", explained->deployment,
+			  place != NULL ? " (" : "", place != NULL ? place : "",
+			  place != NULL ? ")" : "", answer);
+	print_steps(observed->facts, first->actions, cli->verbose);
+	if (first->actions->len == 0 && first->reason != NULL)
+		gbe_print("  %s\n", first->reason);
 	for (guint i = 0; i < explained->branches->len; i++) {
 		const GbeExplainDecision *branch = explained->branches->pdata[i];
+		g_autofree char *instead = gbe_plan_words(branch->plan);
 
-		gbe_print("\nIf %s: rule %s, %s\n", branch->condition, branch->rule,
-			  branch->reason != NULL ? branch->reason : "?");
-		print_actions(branch->actions);
+		gbe_print("\nIf %s turns out to be damaged%s: %s.\n", branch->backup,
+			  i > 0 ? " as well" : "", instead);
+		if (cli->verbose) {
+			gbe_print("Rule %s: %s\n", branch->rule,
+				  branch->reason != NULL ? branch->reason : "?");
+			print_steps(observed->facts, branch->actions, true);
+		}
 	}
-	gbe_print("\nFacts\n");
+	if (!cli->verbose)
+		return;
+	for (guint i = 0; i < first->also->len; i++)
+		g_string_append_printf(rules, ", then %s", (const char *)first->also->pdata[i]);
+	gbe_print("\nRule %s: %s\n\nFacts\n", rules->str,
+		  first->reason != NULL ? first->reason : "?");
 	for (GList *l = keys; l != NULL; l = l->next)
 		print_fact(explained->facts, l->data);
 }
@@ -121,6 +189,6 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 	if (cli->json)
 		gbe_print_answer(gbe_explain_fields, explained);
 	else
-		print_text(explained);
+		print_text(cli, observed, explained);
 	return true;
 }

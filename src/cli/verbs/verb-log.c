@@ -3,6 +3,7 @@
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
+#include "core/json/parse.h"
 #include "core/shown.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ parse_since(gint64 *ret_since, GError **error)
 	if (time == NULL)
 		return gbe_throw(
 		    error, GBE_ERROR_USAGE,
-		    "--since=%s: neither a time (2026-05-01, \"2026-05-01 12:00\") nor "
+		    "--since=%s: use a time (2026-05-01, \"2026-05-01 12:00\") or "
 		    "how long ago (30min, 12h, 7d)",
 		    arg_since);
 	*ret_since = g_date_time_to_unix(time);
@@ -67,6 +68,7 @@ print_text(GbeCli *cli, const GPtrArray *log)
 		const GbeLogEvent *event = log->pdata[i];
 		g_autofree char *harmless = gbe_shown_text(event->text);
 		g_autofree char *when = gbe_text_time(event->time);
+		const char *rule;
 
 		if (event->detail && !cli->verbose)
 			continue;
@@ -75,11 +77,29 @@ print_text(GbeCli *cli, const GPtrArray *log)
 			gbe_print("%s, run %s\n",
 				  event->deployment != NULL ? event->deployment : "no deployment",
 				  event->run != NULL ? event->run : "unknown");
-		gbe_print("  %-16s  %s\n", when, g_strdelimit(harmless, "\n", ' '));
+		rule = cli->verbose ? gbe_json_string(event->record, "rule", NULL) : NULL;
+		gbe_print("  %-16s  %s%s%s%s\n", when, g_strdelimit(harmless, "\n", ' '),
+			  rule != NULL ? " (rule " : "", rule != NULL ? rule : "",
+			  rule != NULL ? ")" : "");
 		before = event;
 		printed++;
 	}
 	return printed;
+}
+
+/* A backup that no record names, since the beginning, does not exist and never did. */
+static bool
+check_backup(GbeCli *cli, const char *name, const GPtrArray *found, GError **error)
+{
+	g_autoptr(GPtrArray) ever = NULL;
+
+	if (name == NULL || found->len > 0)
+		return true;
+	if (!gbe_log_read(cli->app, 0, name, &ever, error))
+		return false;
+	return ever->len > 0 ||
+	       gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "backup %s: no record names it; run `greenboot-etcd list`", name);
 }
 
 bool
@@ -91,7 +111,8 @@ gbe_verb_log(GbeCli *cli, char **arguments, GError **error)
 
 	if (!parse_since(&since, error) || !gbe_cli_open_state(cli, error) ||
 	    (arg_backup != NULL && !gbe_cli_resolve_names(cli, backup, error)) ||
-	    !gbe_log_read(cli->app, since, backup[0], &log, error))
+	    !gbe_log_read(cli->app, since, backup[0], &log, error) ||
+	    !check_backup(cli, backup[0], log, error))
 		return false;
 	if (!arg_full)
 		gbe_cli_fit(cli, NULL);

@@ -76,9 +76,12 @@ static bool
 verify_store(GbeCli *cli, const GbeObserved *observed, char **names,
 	     const GbeVerifyOptions *options, GPtrArray *all, GError **error)
 {
-	const GPtrArray *backups = observed->facts->backups;
+	g_autoptr(GPtrArray) backups = g_ptr_array_new();
 	g_autoptr(GPtrArray) wanted = g_ptr_array_new();
 
+	/* In the order of `list`. */
+	g_ptr_array_extend(backups, observed->facts->backups, NULL, NULL);
+	g_ptr_array_sort(backups, gbe_manifest_newest_first);
 	for (guint i = 0; names[i] != NULL; i++)
 		if (strchr(names[i], '/') == NULL)
 			g_ptr_array_add(wanted, names[i]);

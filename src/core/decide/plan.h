@@ -71,6 +71,8 @@ char *gbe_plan_hold_reason(const char *why);
 /* Changes @plan as prerun would after its backup has failed for @why: etcd is held back, or starts without the backup.
  * A plan without a backup stays. */
 void gbe_plan_fail_backup(GbePlan *plan, const char *why);
+/* The effect on the data as a clause for people: "the data is kept and backed up". Newly allocated. */
+char *gbe_plan_words(const GbePlan *plan);
 const char *gbe_action_to_string(GbeActionKind kind); /* backup restore displace ... */
 /* The command that does the action by hand. Newly allocated; NULL: no command does this. */
 char *gbe_action_command(const GbeAction *action);
