@@ -49,11 +49,10 @@ parse_since(gint64 *ret_since, GError **error)
 	}
 	time = g_date_time_new_from_iso8601(text, zone);
 	if (time == NULL)
-		return gbe_throw(
-		    error, GBE_ERROR_USAGE,
-		    "--since=%s: use a time (2026-05-01, \"2026-05-01 12:00\") or "
-		    "how long ago (30min, 12h, 7d)",
-		    arg_since);
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "--since=%s: use a time (2026-05-01, \"2026-05-01 12:00\") or "
+				 "how long ago (30min, 12h, 7d)",
+				 arg_since);
 	*ret_since = g_date_time_to_unix(time);
 	return true;
 }
