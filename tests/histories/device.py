@@ -481,6 +481,11 @@ class Device:
             following = self.booted
         return (self.staged or following) != self.booted
 
+    def greenboot_ends(self):
+        """Is this the boot after which nothing is counted any more? What explain says then is of the boot after it."""
+        counter = self.grubenv().get("boot_counter")
+        return counter is not None and int(counter) <= 0
+
     def check_fallback(self):
         values = self.grubenv()
         if self.flavour == "shell" and values.get("boot_counter") == "-1":

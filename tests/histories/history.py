@@ -47,6 +47,15 @@ class Violation(Exception):
     pass
 
 
+def told_in_short(rule, actions):
+    """The rule, the action that says most, and its backup, as in status."""
+    for kind in "hold", "restore", "fresh", "backup", "keep", "stamp":
+        for action in actions:
+            if action["action"] == kind:
+                return rule, kind, action["name"]
+    return rule, None, None
+
+
 class History:
     def __init__(self, device, points):
         self.device, self.points = device, points
@@ -194,6 +203,8 @@ class History:
         facts, fault = self.facts(event), self.spot(event, "prerun")
         facts.unreadable = self.hostile
 
+        asked = self.ask() if same is False and not fault and not set(event) & {"skip", "ask"} else None
+
         def ends(world):
             if same is True:
                 return [type(one)("the same run goes on", before, world) for one in start(facts, world)[:1]]
@@ -204,6 +215,7 @@ class History:
         except Ended:
             status = None
         killed = device.hit and fault[0] in ("kill", "kill-all")
+        self.agrees(asked, status)
         facts.fuzzy = device.hit and fault[0] not in ("cut", "kill", "kill-all")
         self.unsure = self.unsure or facts.fuzzy
         after = device.content()
@@ -255,6 +267,33 @@ class History:
             self.bases_are_kept()
             self.as_foretold(told, event, before, after)
         return status == 0
+
+    def ask(self):
+        """What explain says of this start, once status has said the same of the next one."""
+        device, me = self.device, self.device.ids[self.device.booted]
+        shown, told = device.json("status")[1], device.json("explain", "--booted=" + me)[1]
+        self.need(shown and told, "status or explain has no answer")
+        if shown["next"]["action"] is not None:
+            other = told if shown["next"]["deployment"] == me else device.json("explain")[1]
+            answer = told_in_short(other["rule"], other["actions"])
+            said = tuple(shown["next"][key] for key in ("rule", "action", "backup"))
+            self.need(said == answer, "status says %s, and explain %s" % (said, answer))
+            self.compared += 1
+        return told
+
+    compared = 0
+
+    def agrees(self, told, status):
+        """prerun decides as explain said: the first decision, and one of the branches after each backup that fails."""
+        rules = re.findall(r"Decided by rule ([^:]*):", self.device.words)
+        if not told or not rules or self.device.greenboot_ends():
+            return
+        answers = [(told["rule"], told["actions"])] + [(one["rule"], one["actions"]) for one in told["branches"]]
+        self.need(rules == [rule for rule, _ in answers[:len(rules)]],
+                  "explain says rule %s, and prerun decides by %s" % ([rule for rule, _ in answers], rules))
+        short = told_in_short(*answers[len(rules) - 1])
+        self.need((short[1] == "hold") == (status == 5), "explain says %s, and prerun ends with %s: %s" % (
+            short, status, self.device.words.strip()[-300:]))
 
     def rule(self):
         found = re.search(r"Decided by rule ([^:]*):", self.device.words)

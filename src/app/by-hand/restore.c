@@ -258,13 +258,20 @@ static char *
 describe_loss(const GbeFacts *facts, const GbeManifest *source)
 {
 	g_autofree char *age = NULL;
+	GbeView live;
 
+	gbe_view_live(facts, &live);
 	if (facts->data == GBE_NO)
 		return g_strdup("nothing: there was no data");
 	if (facts->linked)
 		return g_strdup("the link, and nothing of what it leads to");
 	if (facts->data == GBE_UNKNOWN)
 		return g_strdup("the present data, which cannot be read");
+	/* On one line, a revision has one content. */
+	if (facts->revision >= 0 && facts->revision == source->revision && live.lineage != NULL &&
+	    gbe_lineage_contains(live.lineage, facts->next_sequence, source->lineage.line,
+				 gbe_manifest_place(source)) == GBE_YES)
+		return g_strdup("nothing: the data has the revision of the backup");
 	if (source->created <= 0 || facts->now < source->created)
 		return g_strdup_printf("what etcd has written since backup %s", source->name);
 	age = gbe_duration_to_text((guint64)(facts->now - source->created));

@@ -56,17 +56,23 @@ void
 gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint)
 {
 	const GbeConfig *config = app->config;
+	const char *origin = g_hash_table_lookup(config->origins, "etcd.endpoint");
 	const char *paths[] = {config->etcd.cacert, config->etcd.cert, config->etcd.key};
 	GbeAppEndpoint endpoint = {{0}};
 
 	for (guint i = 0; i < G_N_ELEMENTS(paths); i++)
 		if (paths[i] != NULL && *paths[i] != '\0')
 			endpoint.paths[i] = gbe_app_real_path(app, paths[i]);
+	/* The default, and a detected address, are the host's. */
+	if (app->below_root && (origin == NULL || g_str_has_prefix(origin, "detected: ")))
+		endpoint.refused =
+		    "below --root, etcd is asked only if endpoint= of [etcd] is set there";
 	endpoint.shown = gbe_redact_endpoint(config->etcd.endpoint);
 	if (config->etcd.user != NULL)
 		endpoint.password = read_password(app, &endpoint.no_password);
 	endpoint.endpoint = (GbeEndpoint){.endpoint = config->etcd.endpoint,
 					  .shown = endpoint.shown,
+					  .refused = endpoint.refused,
 					  .cacert = endpoint.paths[0],
 					  .cert = endpoint.paths[1],
 					  .key = endpoint.paths[2],

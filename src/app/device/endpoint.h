@@ -11,6 +11,7 @@ typedef struct {
 	char *shown;
 	char *paths[3];
 	char *password, *no_password;
+	const char *refused; /* static; NULL: etcd may be asked */
 } GbeAppEndpoint;
 
 void gbe_app_endpoint(const GbeApp *app, GbeAppEndpoint *ret_endpoint);

@@ -11,17 +11,21 @@
 #include "app/state/state.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
+#include "core/space.h"
 #include "etcd/api/client.h"
 #include "etcd/directory/member.h"
 #include "etcd/layout.h"
 #include "etcd/tls/pem.h"
 #include "fs/list.h"
+#include "fs/open.h"
 #include "fs/probe.h"
 #include "sys/systemd/units.h"
 
 /* The name of etcd's new database while etcd writes it (etcd.md, section 10); one left by a crash is older. */
 #define DEFRAG_PREFIX "db.tmp."
 #define DEFRAG_SECONDS 15
+/* A person waits. */
+#define BRIEF_MS 300
 
 GbeHealthLook *
 gbe_health_look_new(GbeApp *app)
@@ -103,7 +107,6 @@ static GbeServiceState
 service_state(const GbeUnitState *state)
 {
 	const char *active = state->active_state;
-	bool restarted = state->restart != NULL && !g_str_equal(state->restart, "no");
 
 	if (g_strcmp0(state->load_state, "not-found") == 0)
 		return GBE_SERVICE_NOT_FOUND;
@@ -113,10 +116,10 @@ service_state(const GbeUnitState *state)
 		return GBE_SERVICE_RUNNING;
 	if (g_strcmp0(active, "activating") == 0)
 		return GBE_SERVICE_ACTIVATING;
-	/* systemd restarts such a service on failure; if it is failed nevertheless, systemd gave up. The result is then
-	 * that of its last attempt, or "start-limit-hit". */
+	/* A service that systemd has restarted and that is failed now has reached its limit of starts. Its result is that
+	 * of its last attempt, or "start-limit-hit". */
 	if (g_strcmp0(active, "failed") == 0)
-		return restarted || g_strcmp0(state->result, "start-limit-hit") == 0
+		return state->restarts > 0 || g_strcmp0(state->result, "start-limit-hit") == 0
 			   ? GBE_SERVICE_START_LIMIT
 			   : GBE_SERVICE_FAILED;
 	if (g_strcmp0(active, "inactive") == 0 &&
@@ -222,4 +225,53 @@ gbe_health_look_now(GbeHealthLook *look, guint timeout_ms)
 	look_at_open(look->app, facts);
 	gbe_health_report_free(look->report);
 	look->report = gbe_health_judge(facts);
+}
+
+/* The monitor's last answer in words: "healthy 2 min ago". NULL: it is not known. */
+static char *
+read_last_answer(GbeHealthLook *look)
+{
+	GbeApp *app = look->app;
+	g_autoptr(JsonObject) whole = NULL;
+	g_autofree char *bytes = NULL, *age = NULL;
+	gbe_autofd int fd = -1;
+	JsonObject *etcd = NULL;
+	gint64 seconds;
+	gsize size = 0;
+	struct stat st;
+	bool healthy;
+
+	if (!gbe_open_in_root(app->root_fd, GBE_STATUS_FILE, O_RDONLY, &fd, NULL) ||
+	    fstat(fd, &st) < 0 ||
+	    !gbe_read_in_root(app->root_fd, GBE_STATUS_FILE, GBE_JSON_MAX_SIZE, &bytes, &size,
+			      NULL) ||
+	    !gbe_json_parse_object(bytes, size, GBE_STATUS_FILE, &whole, NULL))
+		return NULL;
+	etcd = gbe_json_object(whole, "status");
+	etcd = etcd != NULL ? gbe_json_object(etcd, "etcd") : NULL;
+	if (etcd == NULL || !json_object_has_member(etcd, "healthy") ||
+	    json_object_get_null_member(etcd, "healthy"))
+		return NULL;
+	healthy = gbe_json_bool(etcd, "healthy", false);
+	seconds = MAX(look->facts->now - (gint64)st.st_mtime, 0);
+	age = gbe_duration_to_text((guint64)seconds);
+	look->was_healthy = healthy && (guint64)seconds <= 2 * app->config->health.monitor;
+	return g_strdup_printf("%s %s ago", healthy ? "healthy" : "not healthy", age);
+}
+
+void
+gbe_health_look_briefly(GbeHealthLook *look)
+{
+	GbeHealthReport *report;
+	g_autofree char *last = NULL;
+
+	look->facts->brief = true;
+	gbe_health_look_now(look, BRIEF_MS);
+	report = look->report;
+	if (!report->late)
+		return;
+	last = read_last_answer(look);
+	g_free(report->reason);
+	report->reason = g_strdup_printf("no answer within %d ms%s%s", BRIEF_MS,
+					 last != NULL ? "; it was " : "", last != NULL ? last : "");
 }

@@ -16,6 +16,8 @@ typedef struct {
 	GbeHealthReport *report; /* of the last look; NULL before the first */
 	GbeAppEndpoint at;
 	GbeClient *client;
+	bool
+	    was_healthy; /* the monitor's last answer, of which gbe_health_look_briefly() made use */
 } GbeHealthLook;
 
 /* @app's configuration must be loaded. */
@@ -31,3 +33,6 @@ void gbe_health_look_expect(GbeHealthLook *look, const GbeFacts *facts);
 void gbe_health_look_expect_own(GbeHealthLook *look);
 /* Looks once, asking etcd for @timeout_ms at most; sets ->report. */
 void gbe_health_look_now(GbeHealthLook *look, guint timeout_ms);
+/* The same for a verb that only shows, with 300 ms. etcd's health is unknown if the answer is late (->report->late): the
+ * reason then has the monitor's last answer and its age. */
+void gbe_health_look_briefly(GbeHealthLook *look);

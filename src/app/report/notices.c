@@ -226,6 +226,7 @@ note_health(const GbeFacts *facts, const GbeHealthLook *look, GPtrArray *to)
 	const char *version = look != NULL ? look->facts->version : NULL;
 	GbeHealth health = GBE_HEALTH_NOT_ASKED;
 	const char *reason = "not asked in this run";
+	GbeNoticeKind kind;
 
 	if (look != NULL) {
 		health = look->report->health;
@@ -250,9 +251,14 @@ note_health(const GbeFacts *facts, const GbeHealthLook *look, GPtrArray *to)
 		break;
 	case GBE_HEALTH_CANNOT_TELL:
 	default:
-		gbe_notice_add(to, look != NULL ? GBE_NOTICE_UNTOLD : GBE_NOTICE_WAS_UNTOLD,
-			       "see `greenboot-etcd health`", "cannot determine etcd's health: %s",
-			       reason);
+		kind = look == NULL ? GBE_NOTICE_WAS_UNTOLD : GBE_NOTICE_UNTOLD;
+		/* No answer in a moment is no finding: the monitor's last answer counts as long as it is fresh. */
+		if (look != NULL && look->report->late && look->was_healthy)
+			kind = GBE_NOTICE_WAS_UNTOLD;
+		else if (look != NULL && (look->report->late || look->at.endpoint.refused != NULL))
+			kind = GBE_NOTICE_NO_ANSWER;
+		gbe_notice_add(to, kind, "see `greenboot-etcd health`",
+			       "cannot determine etcd's health: %s", reason);
 		break;
 	}
 }

@@ -7,9 +7,6 @@
 #include "core/deployment.h"
 #include "core/json/parse.h"
 
-/* As long as status waits for etcd. */
-#define PROBE_MS 300
-
 static char *arg_booted, *arg_verdict, *arg_return;
 static gboolean arg_full;
 
@@ -179,7 +176,7 @@ gbe_verb_explain(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	if (observed->facts->data_open == GBE_YES) {
 		look = gbe_health_look_new(cli->app);
-		gbe_health_look_now(look, PROBE_MS);
+		gbe_health_look_briefly(look);
 		options.live = look->facts;
 	}
 	if (!gbe_explain(cli->app, observed, &options, &explained, error))

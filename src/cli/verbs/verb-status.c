@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define PROBE_MS 300
-
 static gboolean arg_check, arg_full;
 
 const GbeOption gbe_options_status[] = {
@@ -310,7 +308,7 @@ gbe_verb_status(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	look = gbe_health_look_new(cli->app);
 	gbe_certs_add_to_health(cli->app, look->facts);
-	gbe_health_look_now(look, PROBE_MS);
+	gbe_health_look_briefly(look);
 	if (observed != NULL)
 		status = gbe_status_collect(cli->app, observed, look, NULL);
 	else if (!gbe_cli_read_status(cli, look, &status, error))

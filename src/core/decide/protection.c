@@ -54,6 +54,7 @@ static const struct {
     [GBE_NOTICE_OFFSITE] = {"offsite", NOTE, W | M, YOU, false},
     [GBE_NOTICE_NEXT_START] = {"next", NOTE, 0, YOU, false},
     [GBE_NOTICE_UNTOLD] = {"etcd", UNKNOWN, P | M, YOU, false},
+    [GBE_NOTICE_NO_ANSWER] = {"etcd", UNKNOWN, 0, NOT, false},
     [GBE_NOTICE_LISTED] = {"system", UNKNOWN, P | W, YOU, false},
     [GBE_NOTICE_LEDGER] = {"data", NOTE, P | W, YOU, false},
     [GBE_NOTICE_LOCKED] = {"staged", NOTE, P | W, YOU, false},

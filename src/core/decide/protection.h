@@ -62,8 +62,9 @@ typedef enum {
 	GBE_NOTICE_OFFSITE,
 	GBE_NOTICE_NEXT_START, /* it holds etcd back, or restores unasked */
 	/* From here on: unknown facts, and warnings. */
-	GBE_NOTICE_UNTOLD, /* etcd's health */
-	GBE_NOTICE_LISTED, /* ostree's list is unknown */
+	GBE_NOTICE_UNTOLD,    /* etcd's health */
+	GBE_NOTICE_NO_ANSWER, /* the same: etcd was asked for a moment only, or not at all */
+	GBE_NOTICE_LISTED,    /* ostree's list is unknown */
 	GBE_NOTICE_LEDGER,
 	GBE_NOTICE_LOCKED, /* the staged deployment */
 	GBE_NOTICE_WARNING,

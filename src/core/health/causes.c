@@ -367,6 +367,19 @@ gbe_health_cause(guint index, GbeHealth *ret_health)
 	return causes[index].word;
 }
 
+/* Does the cause follow only from an answer that a longer wait may bring? */
+static bool
+is_late(const GbeHealthFacts *f, const char *word)
+{
+	const GbeQuestion *asked = g_str_equal(word, "no-writes")  ? &f->write
+				   : g_str_equal(word, "no-reads") ? &f->read
+								   : &f->status;
+
+	return asked->reach == GBE_REACH_LATE &&
+	       (asked != &f->status || g_str_equal(word, "mute") ||
+		g_str_equal(word, "not-started"));
+}
+
 GbeHealthReport *
 gbe_health_judge(const GbeHealthFacts *facts)
 {
@@ -379,6 +392,9 @@ gbe_health_judge(const GbeHealthFacts *facts)
 	report->health = cause->health;
 	report->cause = cause->word;
 	report->patience = cause->patience;
+	report->late = facts->brief && is_late(facts, word);
+	if (report->late)
+		report->health = GBE_HEALTH_CANNOT_TELL;
 	report->reason = cause->text != NULL ? sentence(cause->text, facts) : summary(facts);
 	gbe_health_fill_steps(facts, report);
 	return report;

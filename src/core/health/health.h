@@ -83,7 +83,8 @@ typedef struct {
 	char *expected_cluster_id, *expected_member_id; /* 16 hex digits */
 	gint64 expected_revision;			/* the data has reached it before */
 
-	gint64 now;		    /* seconds since the epoch */
+	bool brief; /* asked for a moment only: an answer that is late says nothing */
+	gint64 now; /* seconds since the epoch */
 	guint min_free, quota_warn; /* percent */
 	guint64 cert_warn;	    /* seconds */
 	GbeOnNospace on_nospace;
@@ -130,6 +131,7 @@ typedef struct {
 	GbeHealth health;
 	const char *cause; /* a word of the table; static */
 	GbePatience patience;
+	bool late;    /* asked too briefly: ->health is unknown, ->cause is that of a longer wait */
 	char *reason; /* one line, for people */
 	GbeCheck steps[GBE_N_CHECKS];
 	guint warnings;

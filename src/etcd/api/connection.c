@@ -360,6 +360,8 @@ gbe_connection_open(const GbeEndpoint *endpoint, GbeHttp http, GbeConnection **r
 	const char *url = endpoint->endpoint;
 	g_autoptr(GError) local = NULL;
 
+	if (endpoint->refused != NULL)
+		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "%s", endpoint->refused);
 	if (!is_set(url))
 		return gbe_call_fail(ret_failure, GBE_REACH_LOCAL, "no endpoint is configured");
 	if (g_str_has_prefix(url, UNIX_SCHEME) && url[strlen(UNIX_SCHEME)] != '/')

@@ -16,6 +16,7 @@ typedef struct {
 	const char *endpoint;		 /* http://, https:// or unix:// URL */
 	const char *cacert, *cert, *key; /* paths as this process sees them; NULL or "" for none */
 	const char *shown;		 /* ->endpoint for people, without a password */
+	const char *refused;		 /* why it must not be asked; NULL */
 	/* Needed where etcd has users and the certificate names none; NULL. ->no_password: why it cannot be read. */
 	const char *user, *password, *no_password;
 } GbeEndpoint;

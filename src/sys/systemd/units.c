@@ -219,6 +219,11 @@ gbe_unit_query(const char *unit, GbeUnitState *ret_state, GError **error)
 		    !get_string(bus, path, asked[i].interface, asked[i].property, asked[i].value,
 				error))
 			return gbe_prefix(error, "unit %s", unit);
+	/* An old systemd does not count. */
+	if (service != NULL &&
+	    sd_bus_get_property_trivial(bus, SYSTEMD_NAME, path, service, "NRestarts", NULL, 'u',
+					&state.restarts) < 0)
+		state.restarts = 0;
 	*ret_state = state;
 	state = (GbeUnitState){NULL};
 	return true;

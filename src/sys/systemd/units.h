@@ -17,6 +17,7 @@ typedef struct {
 	char *load_state, *active_state, *sub_state, *unit_file_state;
 	char *result;	      /* of a service or scope; NULL for others */
 	char *type, *restart; /* of a service: Type= and Restart=; NULL for others */
+	guint restarts;	      /* NRestarts of a service: by systemd, since a person's last start */
 } GbeUnitState;
 
 void gbe_unit_state_clear(GbeUnitState *state);
