@@ -85,24 +85,29 @@ with() {
 	[[ ! $1 ]] || config "${1% *}" "${1#* }"
 }
 
-SETTINGS=("" "restore on-corrupt-data=refuse" "backup on-upgrade-failure=continue" "restore on-missing-data=restore")
-SITUATIONS=(sound pipe mount torn bad_log no_log gone link)
+# data|setting: each kind of data with the settings that matter to it.
+SITUATIONS=(
+	"sound|" "sound|backup at-boot=never" "sound|restore on-rollback=never" "link|"
+	"pipe|" "pipe|backup on-upgrade-failure=continue" "pipe|backup on-upgrade-failure=refuse"
+	"mount|" "mount|backup on-upgrade-failure=continue"
+	"torn|" "torn|restore on-corrupt-data=refuse" "torn|restore on-corrupt-data=keep"
+	"bad_log|" "bad_log|restore on-corrupt-data=refuse"
+	"no_log|" "gone|" "gone|restore on-missing-data=restore"
+)
 
 # table KIND BEFORE [FLAVOUR]
 table() {
-	local data setting
+	local situation
 
 	a_green "$1" "${3-}"
 	"before_$2"
 	device_save
-	for data in "${SITUATIONS[@]}"; do
-		for setting in "${SETTINGS[@]}"; do
-			device_load
-			same_boot
-			with "$setting"
-			"data_$data"
-			agree "$2, $data, ${setting:-no setting}"
-		done
+	for situation in "${SITUATIONS[@]}"; do
+		device_load
+		same_boot
+		with "${situation#*|}"
+		"data_${situation%%|*}"
+		agree "$2, $situation"
 	done
 }
 
