@@ -343,7 +343,7 @@ key_files() {
 	chmod 600 "$ROOT$KEY" && chown 1:1 "$ROOT$KEY" && bad 5 "owner 1"
 	chown 0:0 "$ROOT$KEY" && chmod 777 "$ROOT/etc/greenboot-etcd" && bad 5 "written by others"
 	chmod 755 "$ROOT/etc/greenboot-etcd"
-	use_key hunter2 && bad 2 "line 1 is no key"
+	use_key hunter2 && bad 2 "line 1 is not a key"
 	grep -q hunter2 <<<"$ERR$OUT" && fail "what is in the file is said"
 	use_key "# none" && bad 2 "no key"
 	# Backups go on, unsigned, and it is said.
