@@ -188,7 +188,7 @@ run_case agree-staged-pipe staged_pipe
 run_case agree-frozen frozen
 run_case agree-outside outside
 run_case agree-nothing-lost nothing_lost
-for before in ${BEFORE:-again}; do
+for before in ${BEFORE:-again update crashed return failed}; do
 	run_case "agree-table-$before" table xfs "$before"
 done
 suite_end
