@@ -201,7 +201,7 @@ damaged() {
 	(cat "$ROOT/var/theirs.db"; head -c 512 /dev/zero) | gzip >"$entry/$DATA_FILE"
 	bad 6 "not what the checksum"
 	echo hello | gzip >"$entry/$DATA_FILE"
-	bad 6 "no database"
+	bad 6 "not a database"
 	cp "$ROOT/var/theirs.db" "$entry/$DATA_FILE"
 	tar -C "$ROOT/var" -czf "$entry/$DATA_FILE" theirs.db good
 	bad 5 "several files"
