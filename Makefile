@@ -31,6 +31,7 @@
 ##   bench              the figures of docs beside what a user would run instead (root)
 ##   bench-story        what a good and a bad update cost a machine with a database of 8 GB (root)
 ##   completions        write the tables of data/completion from those of the programs
+##   holds              write the table of holds into the pages
 ##   schemas            write data/schema from the tables of the answers; titles and descriptions stay
 ##   format             rewrite the C sources with clang-format
 ##   rpm                RPM packages in build/rpm (rpmbuild)
@@ -489,7 +490,7 @@ run_suites = $(call test_env,$(1)) tests/run-suites
 run_waiting = $(call test_env,$(1)) JOBS=$$((2 * $(JOBS))) tests/run-suites
 
 .PHONY: check check-unit check-integration check-differential check-histories check-crash check-system check-vm \
-	check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story schemas lint warnings asan valgrind fuzz fuzzers demo bench completions format
+	check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story schemas holds lint warnings asan valgrind fuzz fuzzers demo bench completions format
 check:
 	@rm -rf $(logs)
 	+@status=0; \
@@ -628,6 +629,11 @@ bench:
 
 format:
 	clang-format -i $(filter-out tests/lint/%,$(wildcard src/*/*.[ch] src/*/*/*.[ch] hooks/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch]))
+
+holds:
+	+@$(MAKE) FAULTS=0 D= answers-program
+	@$(plain)/tests/schemas/answers holds >build/holds.json
+	@python3 data/holds.py build/holds.json .
 
 completions:
 	+@$(MAKE) FAULTS=0 D= all

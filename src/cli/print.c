@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define LABEL_WIDTH 12
+#define ENTRY_WIDTH 10
 #define TERMINAL_WIDTH 80
 #define TABLE_INDENT 4
 #define CHECKSUM_LEN 64
@@ -112,25 +113,6 @@ gbe_print_colour(GbeColour colour)
 		(void)fputs(codes[colour], stdout);
 }
 
-/* A name that goes on is another one: "NAME~2", "NAME-too". */
-static void
-cut_name(GString *text, const char *name, const char *shown)
-{
-	gsize length = strlen(name), from = 0;
-
-	for (const char *at; (at = strstr(text->str + from, name)) != NULL;) {
-		gsize begin = (gsize)(at - text->str);
-
-		from = begin + length;
-		if (g_ascii_isalnum(at[length]) ||
-		    (at[length] != '\0' && strchr("~+-_", at[length])))
-			continue;
-		g_string_erase(text, (gssize)begin, (gssize)length);
-		g_string_insert(text, (gssize)begin, shown);
-		from = begin + strlen(shown);
-	}
-}
-
 /* Replaces names of backups, then ids of deployments, and cuts the checksums and run ids that are left. */
 static char *
 shorten(const char *text)
@@ -144,7 +126,7 @@ shorten(const char *text)
 	g_hash_table_iter_init(&iter, short_names);
 	while (g_hash_table_iter_next(&iter, &name, &shown))
 		if (!g_str_equal(name, shown))
-			cut_name(full, name, shown);
+			gbe_backup_name_replace(full, name, shown);
 	named = gbe_deployment_names_in(deployments, full->str);
 	for (const char *at = named; *at != '\0';) {
 		gsize digits = strspn(at, "0123456789abcdef");
@@ -222,6 +204,15 @@ gbe_print_field(const char *label, const char *format, ...)
 	    g_strdup_printf("%*s%s %s\n", LABEL_WIDTH, label, *label != '\0' ? ":" : " ", text);
 
 	put(line, LABEL_WIDTH + 2);
+}
+
+void
+gbe_print_entry(const char *label, const char *format, ...)
+{
+	g_autofree char *text = GBE_VFORMAT(format);
+	g_autofree char *line = g_strdup_printf("  %-*s %s\n", ENTRY_WIDTH, label, text);
+
+	put(line, ENTRY_WIDTH + 3);
 }
 
 struct GbeTable {

@@ -26,6 +26,8 @@ bool gbe_print_has_json(void);
 void gbe_print(const char *format, ...) G_GNUC_PRINTF(1, 2);
 /* "       Label: text". An empty label continues the field before. */
 void gbe_print_field(const char *label, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* The same, as status prints it: "  Label      text". */
+void gbe_print_entry(const char *label, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* From now on text fits a terminal: lines are folded at its width, 80 columns at least, and a table leaves empty columns
  * out. @backups (newest first) are shown as in `list`: an automatic name as @N, one that a person gave cut to what is

@@ -222,3 +222,21 @@ gbe_backup_name_short(const char *name, const char *const *names)
 	}
 	return g_strdup(name);
 }
+
+void
+gbe_backup_name_replace(GString *text, const char *name, const char *shown)
+{
+	gsize length = strlen(name), from = 0;
+
+	for (const char *at; (at = strstr(text->str + from, name)) != NULL;) {
+		gsize begin = (gsize)(at - text->str);
+
+		from = begin + length;
+		if (g_ascii_isalnum(at[length]) ||
+		    (at[length] != '\0' && strchr("~+-_", at[length])))
+			continue;
+		g_string_erase(text, (gssize)begin, (gssize)length);
+		g_string_insert(text, (gssize)begin, shown);
+		from = begin + strlen(shown);
+	}
+}

@@ -58,3 +58,5 @@ bool gbe_backup_name_check_manual(const char *name, GError **error) GBE_CHECKED;
 GPtrArray *gbe_backup_name_match(const char *text, const char *const *names);
 /* The shortest text for @name, one of @names, that matches nothing else. Newly allocated. */
 char *gbe_backup_name_short(const char *name, const char *const *names);
+/* Puts @shown in the place of @name in @text. A longer name, as "NAME~2" or "NAME-b", stays. */
+void gbe_backup_name_replace(GString *text, const char *name, const char *shown);

@@ -370,7 +370,7 @@ attack_deformed() {
 	machine_on
 	booted B
 	held
-	assert_match "what it says" "$(<"$PRERUN_LOG")" "*not a regular file*restore --last-good --stop --force*sets it aside*"
+	assert_match "what it says" "$(<"$PRERUN_LOG")" "*not a regular file*restore * --stop --force*systemctl start*"
 }
 
 # into_red: B has failed, and the machine is off. The data is nobody's.

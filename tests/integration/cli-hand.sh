@@ -464,7 +464,7 @@ damaged() {
 	fits list
 	assert_exit 0 gbe list --grade=unreadable
 	assert_match "list" "$OUT" "*torn*unreadable*"
-	assert_match "status" "$(gbe status)" "*Warning: *torn*delete --force torn*"
+	assert_match "status" "$(gbe status)" "*torn*delete --force torn*"
 	assert_exit 6 gbe delete torn
 	assert_exit 0 gbe delete --force torn
 	assert_missing "$store/torn"

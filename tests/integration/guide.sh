@@ -196,7 +196,7 @@ held() {
 		$(block held)
 		$(block unprotected)
 		look unprotected"
-	in_order "prerun.*held back" "Dependency failed for etcd" "rule 11" "Starting etcd"
+	in_order "prerun.*held back" "Dependency failed for etcd" "Needs you: etcd is held back" "Starting etcd"
 	assert_eq "etcd without protection" "$(looked unprotected)" "$(looked before)"
 	# The mask was of that boot; what lifts the hold is the store.
 	comes_back "$VAR/spare"

@@ -167,7 +167,7 @@ health_corrupt_is_not_waited_for() {
 # The etcd of a container is updated under the same deployment. Where the file system clones, the start of the new one takes
 # a backup.
 health_updated_in_place() {
-	local warning="*Warning: etcd was updated to 3.5*from 3.4*does not start on the data*" readable="there is no backup"
+	local warning="*etcd was updated to 3.5*from 3.4*does not start on the data*" readable="there is no backup"
 
 	a_green "$1"
 	config etcd binary=/usr/bin/in-the-container

@@ -115,7 +115,7 @@ unlocked() {
 	sed -i 's/^\[origin\]/&\nunlocked=hotfix/' "$(deployment_dir A).origin"
 	ready 0
 	assert_match "preflight" "$OUT" "*note *system *unlocked (hotfix)*"
-	says "*Deployment: *unlocked (hotfix)*"
+	says "*System *unlocked (hotfix)*"
 	assert_json .unlocked hotfix status
 	goes_on
 }

@@ -139,7 +139,7 @@ starts() {
 		[[ $(greenboot-etcd status) != *"has etcd's data open"* ]]
 		# prerun knows whose the data is: the second start finds the first one's.
 		systemctl restart app.service
-		greenboot-etcd status | tee /dev/stderr | grep "Owner: this deployment, this run"
+		greenboot-etcd status -v | tee /dev/stderr | grep "Owner *this deployment, run this run"
 	EOF2
 	in_order "Finished greenboot-etcd-prerun" "Started $UNIT_TEXT" "Started app.service" "scene passed" \
 		"Stopped app.service" "Stopped $UNIT_TEXT" "finalize.*was closed" "Stopped greenboot-etcd-finalize"

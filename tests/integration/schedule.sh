@@ -41,7 +41,7 @@ count() { periodic | wc -w; }
 # of NAME FILTER: of a backup's manifest.
 of() { json "$2" show "$1"; }
 hash_kv() { ctl endpoint hashkv -w json | jq '.[0].HashKV.hash'; }
-motd() { cat "$ROOT/run/motd.d/greenboot-etcd" 2>/dev/null || true; }
+motd() { tr -s "\n " " " 2>/dev/null <"$ROOT/run/motd.d/greenboot-etcd" || true; }
 metric() { sed -n "s/^greenboot_etcd_$1 //p" "$ROOT/var/etcd.prom"; }
 
 # While greenboot judges, the program's lock is for its verdict.

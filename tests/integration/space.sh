@@ -331,7 +331,7 @@ space_upgrade_held() {
 	booted B
 	held
 	assert_match "what it says" "$(<"$PRERUN_LOG")" "*no room*MiB more are needed*"
-	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*no room*MiB more are needed*"
+	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*no room for the backup*"
 	assert_exit 5 gbe preflight
 	missing=$(sed -n 's/.*: \([0-9]*\)\.[0-9] MiB more are needed.*/\1/p' "$PRERUN_LOG" | head -n 1)
 	# 61 MiB of WAL, 100 of ballast, the margin, less what is free.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Prints the tables of all answers as JSON, one member for each file of data/schema. merge.py makes the schemas from
  * it. */
+#include "core/decide/hold.h"
 #include "core/json/parse.h"
 #include "core/record/fields.h"
 
@@ -89,13 +90,54 @@ add_fields(JsonArray *array, const GbeField *fields)
 	}
 }
 
-int
-main(void)
+static JsonObject *
+hold_json(GbeHold hold)
+{
+	JsonObject *object = json_object_new();
+	JsonArray *ways = json_array_new();
+
+	json_object_set_string_member(object, "kind", gbe_hold_words.words[hold]);
+	json_object_set_string_member(object, "what", gbe_holds[hold].what);
+	json_object_set_string_member(object, "safe", gbe_holds[hold].safe);
+	for (guint way = 0; way < GBE_HOLD_WAYS_MAX; way++) {
+		const char *const *steps = gbe_holds[hold].ways[way];
+		JsonArray *array;
+
+		if (steps[0] == NULL)
+			break;
+		array = json_array_new();
+		for (guint i = 0; i < GBE_HOLD_STEPS_MAX && steps[i] != NULL; i++)
+			json_array_add_string_element(array, steps[i]);
+		json_array_add_array_element(ways, array);
+	}
+	json_object_set_array_member(object, "ways", ways);
+	return object;
+}
+
+/* The table of holds, for data/holds.py. */
+static int
+print_holds(void)
 {
 	g_autoptr(JsonArray) all = json_array_new();
 	g_autoptr(JsonNode) node = NULL;
 	g_autofree char *text = NULL;
 
+	for (guint hold = GBE_HOLD_NO + 1; hold < GBE_N_HOLDS; hold++)
+		json_array_add_object_element(all, hold_json((GbeHold)hold));
+	node = json_node_init_array(json_node_alloc(), all);
+	text = gbe_json_to_text(node, true);
+	return printf("%s\n", text) < 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	g_autoptr(JsonArray) all = json_array_new();
+	g_autoptr(JsonNode) node = NULL;
+	g_autofree char *text = NULL;
+
+	if (argc > 1 && g_str_equal(argv[1], "holds"))
+		return print_holds();
 	for (gsize i = 0; i < G_N_ELEMENTS(answers); i++) {
 		JsonObject *object = json_object_new();
 		JsonArray *fields = json_array_new();

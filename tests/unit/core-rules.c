@@ -291,6 +291,18 @@ check_hold(const GbeSituation *s, const GbeRuling *r)
 			s, r);
 		require(s->owner == GBE_OWNER_OTHER, s, r);
 		break;
+	/* No rule decides these. */
+	case GBE_HOLD_DEFORMED:
+	case GBE_HOLD_LINKED:
+	case GBE_HOLD_LEAVING:
+	case GBE_HOLD_ROOM:
+	case GBE_HOLD_BACKUP:
+	case GBE_HOLD_RECORD:
+	case GBE_HOLD_RESTORE:
+	case GBE_HOLD_HALF:
+	case GBE_HOLD_UNFINISHED:
+	case GBE_HOLD_CRASH:
+	case GBE_N_HOLDS:
 	default:
 		ck_abort_msg("hold %u", (guint)r->hold);
 	}

@@ -327,8 +327,8 @@ gbe_data_observe(GbeApp *app, GbeData *data, GbeFacts *facts, int *ret_lock_fd)
 
 /* etcd may be stopping while this program waits, in a scope of its own, and any process that may read the database may
  * lock it. */
-static pid_t
-find_holder(const GbeData *data)
+pid_t
+gbe_data_holder_pid(const GbeData *data)
 {
 	g_autofree char *name = NULL;
 	gbe_autofd int db_fd = -1;
@@ -349,13 +349,13 @@ find_holder(const GbeData *data)
 char *
 gbe_data_holder(const GbeData *data)
 {
-	return gbe_process_describe(find_holder(data));
+	return gbe_process_describe(gbe_data_holder_pid(data));
 }
 
 char *
 gbe_data_holder_unit(const GbeData *data)
 {
-	return gbe_process_unit(find_holder(data));
+	return gbe_process_unit(gbe_data_holder_pid(data));
 }
 
 bool

@@ -60,6 +60,8 @@ bool gbe_data_remove_nonce(GbeData *data, GError **error) GBE_CHECKED;
 char *gbe_data_holder(const GbeData *data);
 /* The unit of that process; NULL: no unit, or unknown. Newly allocated. */
 char *gbe_data_holder_unit(const GbeData *data);
+/* The process itself; 0: unknown. */
+pid_t gbe_data_holder_pid(const GbeData *data);
 /* Waits up to @seconds (0: looks once), and counts the waiting as progress; holds no lock afterwards.
  * GBE_ERROR_BUSY names the process that still has @data open; any other error: that could not be told. */
 bool gbe_data_wait_closed(GbeApp *app, const GbeData *data, guint seconds,

@@ -37,7 +37,7 @@ typedef enum {
 	OUTCOME_DONE,
 	OUTCOME_AGAIN, /* observe and decide once more: a request was dropped, or a candidate did not validate */
 	OUTCOME_WAIT, /* try again in a moment: the data is open */
-	OUTCOME_HELD, /* etcd must not start; *ret_held says why, and how to lift the hold */
+	OUTCOME_HELD, /* etcd must not start; *held says why, and the way back */
 } Outcome;
 
 /* ---- the plan is done action by action: each action says what happens when it fails ---- */
@@ -49,7 +49,7 @@ typedef struct {
 	GbeTakeOver *take_over; /* the plan's, with the changes from the execution */
 	Outcome outcome;
 	char *rejected;
-	char *held;
+	GbeHeld *held;
 } Execution;
 
 static GbeEventFields
@@ -89,15 +89,14 @@ note_last(Execution *e, const GbeAction *action, const char *result, const char 
 }
 
 static void
-hold_etcd(Execution *e, const GbeAction *action, const char *reason)
+hold_etcd(Execution *e, const GbeAction *action, GbeHold kind, const char *why)
 {
 	GbeEventFields fields = fields_of(e, action);
 
-	fields.reason = reason;
+	gbe_held_set(e->held, kind, why, gbe_hold_way(e->app, e->observed, kind));
+	fields.reason = e->held->text;
 	gbe_event_held_back(&fields);
-	note_last(e, action, "held", reason, 0);
-	g_free(e->held);
-	e->held = g_strdup(reason);
+	note_last(e, action, "held", e->held->text, 0);
 	e->outcome = OUTCOME_HELD;
 }
 
@@ -108,9 +107,14 @@ report_failure(Execution *e, const GbeAction *action, const GError *error)
 	GbeEventFields fields = fields_of(e, action);
 
 	if (action->on_failure == GBE_FAILURE_HOLD) {
-		g_autofree char *reason = gbe_plan_hold_reason(error->message);
+		GbeHold kind = action->kind != GBE_ACTION_BACKUP ? GBE_HOLD_RECORD
+			       : g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE)
+				   ? GBE_HOLD_ROOM
+				   : GBE_HOLD_BACKUP;
 
-		hold_etcd(e, action, reason);
+		g_autofree char *reason = gbe_plan_hold_reason(kind, error->message);
+
+		hold_etcd(e, action, kind, reason);
 		return;
 	}
 	fields.reason = error->message;
@@ -243,9 +247,8 @@ do_restore(Execution *e, const GbeAction *action)
 		return false;
 	}
 	if (half) {
-		(void)gbe_prefix(&error, "a restore is half done, and could not be finished "
-					 "(`systemctl restart` the service tries again)");
-		hold_etcd(e, action, error->message);
+		(void)gbe_prefix(&error, "%s", gbe_holds[GBE_HOLD_HALF].what);
+		hold_etcd(e, action, GBE_HOLD_HALF, error->message);
 		return false;
 	}
 	report_failure(e, action, error);
@@ -254,7 +257,7 @@ do_restore(Execution *e, const GbeAction *action)
 		return false;
 	/* The deployment keeps the present data: no later start restores the backup that was due now. */
 	if (e->plan->instead == NULL)
-		hold_etcd(e, action, error->message);
+		hold_etcd(e, action, GBE_HOLD_RESTORE, error->message);
 	else if (record_take_over(e, e->plan->instead, &why))
 		gbe_event_took_over(&decided);
 	else
@@ -287,7 +290,7 @@ do_action(Execution *e, const GbeAction *action)
 			gbe_event_took_over(&fields);
 		return true;
 	case GBE_ACTION_HOLD:
-		hold_etcd(e, action, action->reason);
+		hold_etcd(e, action, e->plan->hold_kind, action->reason);
 		return false;
 	case GBE_ACTION_GRADE:
 		if (!gbe_store_write_manifest(e->observed->store, action->manifest, &error)) {
@@ -334,12 +337,12 @@ fail_request(GbeApp *app, GbeObserved *observed, const GbePlan *plan)
 		gbe_note("request: %s", error->message);
 }
 
-/* *ret_rejected and *ret_held are newly allocated, or NULL when there is nothing to say. */
+/* *ret_rejected is newly allocated, or NULL when there is nothing to say. */
 static Outcome
 execute_plan(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret_rejected,
-	     char **ret_held)
+	     GbeHeld *ret_held)
 {
-	Execution e = {.app = app, .observed = observed, .plan = plan};
+	Execution e = {.app = app, .observed = observed, .plan = plan, .held = ret_held};
 	GbeEventFields decided = fields_of(&e, NULL);
 	g_autoptr(GError) error = NULL;
 
@@ -361,7 +364,6 @@ execute_plan(GbeApp *app, GbeObserved *observed, const GbePlan *plan, char **ret
 		e.outcome = OUTCOME_AGAIN;
 	gbe_take_over_free(e.take_over);
 	*ret_rejected = e.rejected;
-	*ret_held = e.held;
 	return e.outcome;
 }
 
@@ -374,7 +376,7 @@ typedef struct {
 	GbeStore *store;
 	GbeObserved *observed; /* set once it could be observed */
 	GHashTable *rejected;
-	bool held;
+	GbeHeld held;
 	bool cannot_tell;  /* what there is to be done */
 	gint64 wait_since; /* monotonic; 0: nothing was waited for */
 	gint64 pause;
@@ -393,6 +395,18 @@ give_up_start(Prerun *p, const char *action, const GError *error)
 	return false;
 }
 
+/* Nothing could be observed. */
+static void
+hold_half_done(Prerun *p, const GError *error)
+{
+	const GbeHoldFacts facts = {.service = p->app->config->etcd.service};
+	g_autofree char *why =
+	    g_strdup_printf("%s: %s", gbe_holds[GBE_HOLD_HALF].what, error->message);
+
+	gbe_held_set(&p->held, GBE_HOLD_HALF, why, gbe_hold_steps(GBE_HOLD_HALF, &facts));
+	p->reason = g_strdup(p->held.text);
+}
+
 /* Finishes or undoes what was interrupted. True: the decision may be made. */
 static bool
 recover_first(Prerun *p)
@@ -408,16 +422,13 @@ recover_first(Prerun *p)
 		fields.reason = error->message;
 		/* Holds etcd back from data that is half exchanged. Else the supervisor answers, and records its
 		 * answer. */
-		p->held = recovery.exchange_open;
 		p->cannot_tell = !recovery.exchange_open;
 		if (p->cannot_tell) {
 			gbe_event_restore_failed(&fields);
 			p->reason = g_strdup(error->message);
 			return false;
 		}
-		p->reason = g_strdup_printf("an interrupted restore could not be finished (%s): "
-					    "`systemctl restart %s` tries again",
-					    error->message, p->app->config->etcd.service);
+		hold_half_done(p, error);
 		fields.reason = p->reason;
 		gbe_event_held_back(&fields);
 		gbe_state_note_undecided(p->app, "restore", true, p->reason);
@@ -490,7 +501,6 @@ decide_once(Prerun *p)
 	GbeObserved *observed;
 	g_autoptr(GbePlan) plan = NULL;
 	g_autofree char *rejected = NULL;
-	g_autofree char *held = NULL;
 	Outcome outcome;
 
 	if (!observe_system(p))
@@ -513,11 +523,13 @@ decide_once(Prerun *p)
 							   .reason = plan->reason});
 		p->reason = g_strdup(plan->reason);
 	}
-	outcome = execute_plan(p->app, observed, plan, &rejected, &held);
+	outcome = execute_plan(p->app, observed, plan, &rejected, &p->held);
 	if (rejected != NULL)
 		g_hash_table_add(p->rejected, g_steal_pointer(&rejected));
-	if (held != NULL)
-		p->reason = g_steal_pointer(&held);
+	if (outcome == OUTCOME_HELD) {
+		g_free(p->reason);
+		p->reason = g_strdup(p->held.text);
+	}
 	return outcome;
 }
 
@@ -552,8 +564,8 @@ tidy_up(Prerun *p)
 		return;
 	}
 	/* The trees of an open operation would look like leftovers. */
-	if (!p->held && !gbe_decide_gives_up(observed->facts) && observed->facts->intent == NULL &&
-	    observed->facts->intent_why == NULL) {
+	if (p->held.kind == GBE_HOLD_NO && !gbe_decide_gives_up(observed->facts) &&
+	    observed->facts->intent == NULL && observed->facts->intent_why == NULL) {
 		if (!gbe_state_note_gone(p->app, observed->facts, &error) ||
 		    !gbe_ledger_compact(p->app, observed->facts, &error))
 			gbe_note("%s", error->message);
@@ -562,7 +574,7 @@ tidy_up(Prerun *p)
 		follow_settings(p);
 	}
 	/* etcd starts now: what the next start finds in the data is not known. */
-	observed->starts = !p->held;
+	observed->starts = p->held.kind == GBE_HOLD_NO;
 	gbe_status_write(p->app, observed, NULL, NULL);
 }
 
@@ -635,9 +647,11 @@ end_start(Prerun *p)
 	gbe_state_observe_ledger(p->app, facts);
 	last = facts->take_overs->len > 0 ? facts->take_overs->pdata[facts->take_overs->len - 1]
 					  : NULL;
-	if (last != NULL && !p->held && g_strcmp0(last->deployment.id, p->booted.id) == 0)
+	if (last != NULL && p->held.kind == GBE_HOLD_NO &&
+	    g_strcmp0(last->deployment.id, p->booted.id) == 0)
 		of = last->sequence;
-	if (!gbe_state_end_start(p->app, id, of, p->held, p->fell_back, p->reason, &error))
+	if (!gbe_state_end_start(p->app, id, of, p->held.kind != GBE_HOLD_NO, p->fell_back,
+				 p->reason, &error))
 		gbe_note("%s", error->message);
 }
 
@@ -646,14 +660,14 @@ run_locked(Prerun *p)
 {
 	begin_start(p);
 	if (recover_first(p))
-		p->held = decide_and_execute(p) == OUTCOME_HELD;
+		(void)decide_and_execute(p);
 	if (p->cannot_tell)
 		return 0;
 	/* First, and on a tmpfs: the MOTD takes the reason for the hold from this file, even on a full disk. */
-	gbe_prerun_done_write(p->app, p->held, p->reason);
+	gbe_prerun_done_write(p->app, &p->held, p->reason);
 	tidy_up(p);
 	end_start(p);
-	return p->held ? GBE_EXIT_HELD : 0;
+	return p->held.kind != GBE_HOLD_NO ? GBE_EXIT_HELD : 0;
 }
 
 /* Takes the lock. False: this program is switched off, or *ret_status is what it ends with. */
@@ -692,6 +706,7 @@ end_prerun(Prerun *p)
 	gbe_deployment_clear(&p->booted);
 	g_hash_table_unref(p->rejected);
 	g_free(p->reason);
+	gbe_held_clear(&p->held);
 	gbe_app_unlock(p->app);
 }
 
@@ -742,7 +757,7 @@ gbe_prerun_requested(GbeApp *app)
 	if (begin_prerun(&p, app, &status)) {
 		begin_start(&p);
 		if (recover_first(&p))
-			p.held = decide_and_execute(&p) == OUTCOME_HELD;
+			(void)decide_and_execute(&p);
 		end_start(&p);
 	}
 	end_prerun(&p);

@@ -559,6 +559,7 @@ gbe_supervise_ask(GbeApp *app, gpointer data)
 	g_autofree char *complaint = NULL;
 	g_autofree char *objection = NULL;
 	g_autofree char *reason = NULL;
+	GbeHeld held = {GBE_HOLD_NO};
 
 	facts->skip = app->cmdline.skip;
 	facts->ostree = gbe_is_in_root(app->root_fd, "/run/ostree-booted");
@@ -577,13 +578,15 @@ gbe_supervise_ask(GbeApp *app, gpointer data)
 					 happened);
 		gbe_event_start_failed(&(GbeEventFields){.reason = reason});
 	} else {
-		reason = g_strdup_printf(
-		    "prerun %s, and %s: `systemctl restart %s` tries again; after `systemctl mask "
-		    "--runtime greenboot-etcd-prerun.service`, it starts etcd on what is there",
-		    happened, objection, app->config->etcd.service);
-		gbe_event_held_back(&(GbeEventFields){.reason = reason});
+		const GbeHoldFacts known = {.service = app->config->etcd.service};
+		GbeHold kind = facts->intent != NULL ? GBE_HOLD_HALF : GBE_HOLD_CRASH;
+
+		reason = g_strdup_printf("prerun %s, and %s", happened, objection);
+		gbe_held_set(&held, kind, reason, gbe_hold_steps(kind, &known));
+		gbe_event_held_back(&(GbeEventFields){.reason = held.text});
 	}
-	gbe_prerun_done_write(app, objection != NULL, reason);
+	gbe_prerun_done_write(app, &held, reason);
+	gbe_held_clear(&held);
 	return objection != NULL ? GBE_EXIT_HELD : 0;
 }
 

@@ -137,7 +137,10 @@ look_at_service(GbeApp *app, GbeHealthFacts *facts)
 
 	facts->held = done != NULL && gbe_json_bool(done, "held", false);
 	g_free(facts->held_why);
-	facts->held_why = facts->held ? g_strdup(gbe_json_string(done, "reason", NULL)) : NULL;
+	facts->held_why =
+	    facts->held
+		? g_strdup(gbe_json_string(done, "why", gbe_json_string(done, "reason", NULL)))
+		: NULL;
 	facts->service = GBE_SERVICE_UNKNOWN;
 	if (app->below_root || unit == NULL || !gbe_unit_query(unit, &state, NULL))
 		return;

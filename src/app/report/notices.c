@@ -245,6 +245,7 @@ note_health(const GbeFacts *facts, const GbeHealthLook *look, GPtrArray *to)
 		gbe_notice_add(to, look != NULL ? GBE_NOTICE_UNHEALTHY : GBE_NOTICE_WAS_UNHEALTHY,
 			       "mend etcd (`greenboot-etcd health`)", "etcd is not healthy: %s",
 			       reason);
+		gbe_notice_step(to, "greenboot-etcd health");
 		break;
 	case GBE_HEALTH_NOT_ASKED:
 		gbe_notice_check(to, "etcd", GBE_LEVEL_NOTE, "etcd's health: %s", reason);
@@ -365,6 +366,7 @@ note_store(const GbeObserved *observed, GPtrArray *to)
 				       name);
 		gbe_notice_add(to, GBE_NOTICE_DAMAGED, hint,
 			       "the manifest of backup %s cannot be read", name);
+		gbe_notice_step(to, "greenboot-etcd delete --force %s", name);
 	}
 	return usable;
 }
@@ -416,10 +418,32 @@ is_failed_restore(const GbeFacts *facts)
 	       gbe_facts_backup(facts, last->backup) != NULL;
 }
 
+/* The way back follows from the facts of now: a backup may be gone since. */
+static void
+note_held(GbeApp *app, const GbeObserved *observed, JsonObject *done, const char *reason,
+	  GPtrArray *to)
+{
+	GbeHeld held = {GBE_HOLD_NO};
+
+	gbe_prerun_done_hold(done, &held);
+	if (held.kind == GBE_HOLD_NO) {
+		gbe_notice_add(to, GBE_NOTICE_HELD, NULL, "etcd is held back: %s",
+			       done != NULL ? gbe_json_string(done, "reason", reason) : reason);
+		return;
+	}
+	if (observed != NULL) {
+		g_ptr_array_unref(held.steps);
+		held.steps = gbe_hold_way(app, observed, held.kind);
+	}
+	gbe_notice_held(to, &held);
+	gbe_held_clear(&held);
+}
+
 /* The results of prerun's last start and of the last operation. */
 static void
-note_last_operation(GbeApp *app, const GbeFacts *facts, GPtrArray *to)
+note_last_operation(GbeApp *app, const GbeObserved *observed, GPtrArray *to)
 {
+	const GbeFacts *facts = observed->facts;
 	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
 	const GbeLastOperation *last = &facts->last;
 	const char *reason = last->reason != NULL ? last->reason : "no reason recorded";
@@ -427,9 +451,12 @@ note_last_operation(GbeApp *app, const GbeFacts *facts, GPtrArray *to)
 	bool was_held = g_strcmp0(last->result, "held") == 0;
 	g_autofree char *hint = NULL;
 
-	if (done != NULL ? gbe_json_bool(done, "held", false) : was_held && this_run)
-		gbe_notice_add(to, GBE_NOTICE_HELD, NULL, "etcd is held back: %s",
-			       done != NULL ? gbe_json_string(done, "reason", reason) : reason);
+	if (done != NULL ? gbe_json_bool(done, "held", false) : was_held && this_run) {
+		note_held(app, observed, done, reason, to);
+		/* The hold is the last operation. */
+		if (was_held)
+			return;
+	}
 	if (last->operation == NULL)
 		return;
 	if (last->result != NULL && !g_str_equal(last->result, "done")) {
@@ -445,11 +472,17 @@ note_last_operation(GbeApp *app, const GbeFacts *facts, GPtrArray *to)
 			       "%s of %s %s: %s", last->operation,
 			       last->backup != NULL ? last->backup : "the data", last->result,
 			       reason);
+		if (hint != NULL)
+			gbe_notice_step(to, "greenboot-etcd restore --stop %s", last->backup);
+		else
+			gbe_notice_step(to, "greenboot-etcd log");
 	} else if (this_run && last->rule != NULL && g_ascii_isdigit(last->rule[0])) {
 		/* Done by a rule, but a person may want something else. */
 		if (g_str_equal(last->operation, "restore"))
 			gbe_notice_add(to, GBE_NOTICE_LAST,
-				       facts->undo.name != NULL
+				       /* Not after a failed update: its data would come back. */
+				       facts->undo.name != NULL && (g_str_equal(last->rule, "2") ||
+								    g_str_equal(last->rule, "10b"))
 					   ? "`greenboot-etcd undo --stop` puts back what was there"
 					   : NULL,
 				       "etcd's data was replaced by backup %s at this boot (%s)",
@@ -644,9 +677,11 @@ gbe_notices_for_users(GbeApp *app, const GbeHealthLook *look)
 	note_start(app, NULL, look, to);
 	if (look == NULL)
 		return to;
-	if (look->facts->held)
-		gbe_notice_add(to, GBE_NOTICE_HELD, NULL, "etcd is held back: %s",
-			       look->facts->held_why != NULL ? look->facts->held_why : "by prerun");
+	if (look->facts->held) {
+		g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
+
+		note_held(app, NULL, done, "by prerun", to);
+	}
 	(void)note_other_data(app, look, to);
 	note_health(NULL, look, to);
 	return to;
@@ -659,7 +694,7 @@ gbe_notices_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *loo
 	GPtrArray *to = gbe_notices_new();
 	const GbeFacts *facts = observed->facts;
 
-	note_last_operation(app, facts, to);
+	note_last_operation(app, observed, to);
 	note_health(facts, look, to);
 	(void)note_other_data(app, look, to);
 	note_system(observed, to);
@@ -675,10 +710,12 @@ gbe_notices_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *loo
 	note_update_lock(app, to);
 	(void)note_store(observed, to);
 	note_exchange(observed, to);
-	if (gbe_situation_last_good(observed->facts) == NULL)
+	if (gbe_situation_last_good(observed->facts) == NULL) {
 		gbe_notice_add(to, GBE_NOTICE_NO_BACKUP,
 			       "`greenboot-etcd backup` takes one (--live or --stop)",
 			       "there is no good backup");
+		gbe_notice_step(to, "greenboot-etcd backup --stop");
+	}
 	note_locked(facts, to);
 	note_intent(facts, to);
 	note_records(app, look, to);

@@ -3,10 +3,12 @@
 
 #include "app/state/state.h"
 #include "base/format.h"
+#include "core/backup-name.h"
 #include "core/decide/decide.h"
 #include "core/decide/retention.h"
 #include "core/decide/situation.h"
 #include "core/json/parse.h"
+#include "core/motd.h"
 #include "core/shown.h"
 #include "core/space.h"
 #include "fs/copy/extents.h"
@@ -439,6 +441,13 @@ gbe_status_read_names(JsonObject *object)
 	return status.deployments;
 }
 
+static void
+add_next_start(GPtrArray *notices, const char *text)
+{
+	gbe_notice_add(notices, GBE_NOTICE_NEXT_START, NEXT_HINT, "%s", text);
+	gbe_notice_step(notices, "greenboot-etcd explain");
+}
+
 /* Also sets `next{}`: without a prerun that runs, `next{}` claims nothing. */
 static void
 judge_protection(GbeStatus *status, GbeObserved *observed, GPtrArray *notices)
@@ -449,14 +458,11 @@ judge_protection(GbeStatus *status, GbeObserved *observed, GPtrArray *notices)
 
 	decide_next(observed, off != NULL ? off->text : NULL, next);
 	if (g_strcmp0(next->action, "hold") == 0)
-		gbe_notice_add(notices, GBE_NOTICE_NEXT_START, NEXT_HINT,
-			       "the next start holds etcd back");
+		add_next_start(notices, "the next start holds etcd back");
 	/* A restore that a person asked for needs no attention. */
 	else if (g_strcmp0(next->action, "restore") == 0 &&
 		 g_strcmp0(next->rule, gbe_rule_to_string(GBE_RULE_2)) != 0)
-		gbe_notice_add(notices, GBE_NOTICE_NEXT_START, NEXT_HINT,
-			       "the next start puts backup %s in the data's place",
-			       next->backup != NULL ? next->backup : "?");
+		add_next_start(notices, "the next start puts a backup in the data's place");
 	status->protection = gbe_protection_judge(notices, member);
 }
 
@@ -544,12 +550,26 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 
 /* ---- status.json and the MOTD ---- */
 
+/* With short names: a line has 80 columns. */
 static void
-add_line(GString *motd, const char *before, const char *text)
+add_problem(GPtrArray *problems, const GbeObserved *observed, const char *before, const char *text)
 {
-	g_autofree char *line = gbe_shown_line(text);
+	const GPtrArray *backups = observed->facts->backups;
+	g_autoptr(GPtrArray) deployments = gbe_deployments_names(observed->deployments);
+	g_autofree const char **names = g_new0(const char *, backups->len + 1);
+	g_autoptr(GString) line = NULL;
+	g_autofree char *named = gbe_deployment_names_in(deployments, text);
 
-	g_string_append_printf(motd, "greenboot-etcd: %s%s\n", before, line);
+	for (guint i = 0; i < backups->len; i++)
+		names[i] = ((const GbeManifest *)backups->pdata[i])->name;
+	line = g_string_new(before);
+	g_string_append(line, named);
+	for (guint i = 0; names[i] != NULL; i++) {
+		g_autofree char *shown = gbe_backup_name_short(names[i], names);
+
+		gbe_backup_name_replace(line, names[i], shown);
+	}
+	g_ptr_array_add(problems, gbe_shown_line(line->str));
 }
 
 JsonObject *
@@ -567,16 +587,17 @@ gbe_status_read_file(GbeApp *app, const char *path)
 
 /* The problems that the last preflight stored. */
 static void
-add_preflight(GString *motd, GbeApp *app)
+add_preflight(GPtrArray *problems, const GbeObserved *observed, GbeApp *app)
 {
 	g_autoptr(JsonObject) object = gbe_status_read_file(app, GBE_PREFLIGHT_FILE);
-	JsonArray *problems = object != NULL ? gbe_json_array(object, "problems") : NULL;
+	JsonArray *stored = object != NULL ? gbe_json_array(object, "problems") : NULL;
 
-	for (guint i = 0; problems != NULL && i < json_array_get_length(problems); i++) {
-		JsonNode *node = json_array_get_element(problems, i);
+	for (guint i = 0; stored != NULL && i < json_array_get_length(stored); i++) {
+		JsonNode *node = json_array_get_element(stored, i);
 
 		if (json_node_get_value_type(node) == G_TYPE_STRING)
-			add_line(motd, "next update: ", json_node_get_string(node));
+			add_problem(problems, observed,
+				    "next update: ", json_node_get_string(node));
 	}
 }
 
@@ -612,8 +633,9 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
 	g_autoptr(GbeStatus) status = NULL;
 	g_autoptr(GPtrArray) list = NULL;
 	GbeObserveOptions options = {.tolerant = true};
-	g_autoptr(GString) motd = g_string_new(NULL);
-	g_autoptr(GPtrArray) lines = NULL;
+	g_autoptr(GPtrArray) lines = NULL, problems = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *motd = NULL;
+	const GPtrArray *steps;
 	g_autoptr(JsonNode) node = NULL, shown = NULL;
 	g_autofree char *text = NULL;
 	g_autoptr(GError) error = NULL;
@@ -629,11 +651,13 @@ gbe_status_write(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
 				      gbe_fields_answer(gbe_status_fields, status));
 	g_ptr_array_set_free_func(lines, g_free);
 	for (guint i = 0; i < lines->len; i++)
-		add_line(motd, "", lines->pdata[i]);
+		add_problem(problems, observed, "", lines->pdata[i]);
 	for (guint i = 0; i < status->etcd.warnings->len; i++)
-		add_line(motd, "", status->etcd.warnings->pdata[i]);
-	add_preflight(motd, app);
-	if (!gbe_status_write_file(app, GBE_MOTD_FILE, motd->str, &error)) {
+		add_problem(problems, observed, "", status->etcd.warnings->pdata[i]);
+	add_preflight(problems, observed, app);
+	steps = status->protection->steps;
+	motd = gbe_motd_text(problems, steps->len == 1 ? steps->pdata[0] : NULL);
+	if (!gbe_status_write_file(app, GBE_MOTD_FILE, motd, &error)) {
 		g_debug("MOTD: %s", error->message);
 		g_clear_error(&error);
 	}

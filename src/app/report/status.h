@@ -9,6 +9,7 @@
 #include "app/backup/observe.h"
 #include "app/health/look.h"
 #include "app/report/records.h"
+#include "core/decide/hold.h"
 #include "core/decide/plan.h"
 #include "core/decide/protection.h"
 #include "core/deployment-name.h"
@@ -127,6 +128,10 @@ GPtrArray *gbe_notices_for_users(GbeApp *app, const GbeHealthLook *look);
 /* Adds the notices of preflight. False: there is nothing to back up. *ret_place: there is a store for the backup. */
 bool gbe_notices_for_preflight(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look,
 			       GPtrArray *notices, bool *ret_place);
+
+/* The way back from @hold: commands, of char *, complete as they stand. Empty: no way is known. The caller frees the
+ * array. */
+GPtrArray *gbe_hold_way(const GbeApp *app, const GbeObserved *observed, GbeHold hold);
 
 /* Writes status.json and the MOTD: looks again at the present state, and uses @observed up. @look: at etcd just
  * now, or NULL: the result of the run's own check is shown. *ret_status (may be NULL): the status, if it could be

@@ -423,8 +423,9 @@ gbe_state_note_gone(GbeApp *app, GbeFacts *facts, GError **error)
 /* The end of prerun, on a tmpfs. */
 
 void
-gbe_prerun_done_write(GbeApp *app, bool held, const char *reason)
+gbe_prerun_done_write(GbeApp *app, const GbeHeld *held, const char *reason)
 {
+	bool is_held = held != NULL && held->kind != GBE_HOLD_NO;
 	g_autoptr(JsonObject) done = json_object_new();
 	g_autoptr(GError) error = NULL;
 	g_autofree char *json = NULL, *text = NULL;
@@ -432,8 +433,17 @@ gbe_prerun_done_write(GbeApp *app, bool held, const char *reason)
 
 	json_object_set_int_member(done, "ended", g_get_real_time() / G_USEC_PER_SEC);
 	json_object_set_int_member(done, "monotonic_usec", g_get_monotonic_time());
-	json_object_set_boolean_member(done, "held", held);
-	gbe_json_set_string(done, "reason", reason);
+	json_object_set_boolean_member(done, "held", is_held);
+	gbe_json_set_string(done, "reason", is_held ? held->text : reason);
+	if (is_held) {
+		JsonArray *steps = json_array_new();
+
+		for (guint i = 0; i < held->steps->len; i++)
+			json_array_add_string_element(steps, held->steps->pdata[i]);
+		gbe_json_set_string(done, "hold", gbe_hold_words.words[held->kind]);
+		gbe_json_set_string(done, "why", held->why);
+		json_object_set_array_member(done, "steps", steps);
+	}
 	json = gbe_json_print_object(done);
 	text = gbe_shown_json(json);
 	if (!gbe_make_dirs(app->root_fd, GBE_RUN_DIR, 0755, &run_fd, &error) ||
@@ -456,7 +466,31 @@ gbe_prerun_done_read(GbeApp *app)
 	return object;
 }
 
-/* The last configuration that worked is remembered. */
+void
+gbe_prerun_done_hold(JsonObject *done, GbeHeld *ret_held)
+{
+	const char *word = done != NULL ? gbe_json_string(done, "hold", NULL) : NULL;
+	JsonArray *array = word != NULL ? gbe_json_array(done, "steps") : NULL;
+
+	if (word == NULL || !gbe_json_bool(done, "held", false))
+		return;
+	for (guint kind = GBE_HOLD_NO + 1; kind < GBE_N_HOLDS; kind++) {
+		GPtrArray *steps;
+
+		if (!g_str_equal(word, gbe_hold_words.words[kind]))
+			continue;
+		steps = g_ptr_array_new_with_free_func(g_free);
+		for (guint i = 0; array != NULL && i < json_array_get_length(array); i++) {
+			JsonNode *node = json_array_get_element(array, i);
+
+			if (json_node_get_value_type(node) == G_TYPE_STRING)
+				g_ptr_array_add(steps, g_strdup(json_node_get_string(node)));
+		}
+		gbe_held_set(ret_held, (GbeHold)kind, gbe_json_string(done, "why", NULL), steps);
+	}
+}
+
+/* The configuration: the one that worked is remembered, and systemd is asked about schedules. */
 
 /* NULL: too much, or not UTF-8. */
 static JsonObject *

@@ -8,6 +8,7 @@
 
 #include "app/device/context.h"
 #include "core/decide/facts.h"
+#include "core/decide/hold.h"
 #include "core/record/ledger.h"
 #include "fs/write.h"
 
@@ -109,12 +110,15 @@ void gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *ma
 			  const char *reason);
 
 /*
- * /run/greenboot-etcd/prerun-done, {ended, monotonic_usec, held, reason}: the last prerun of this boot tells the
+ * /run/greenboot-etcd/prerun-done, {ended, monotonic_usec, held, reason, hold, why, steps}: the last prerun of this boot tells the
  * MOTD, the health check and `run` whether it holds etcd back. The file is on a tmpfs, so that it can be read and
  * written while a disk hangs or is full. A power cut removes it.
  */
 #define GBE_PRERUN_DONE "prerun-done"
-/* @reason NULL: nothing went wrong. A failure is noted in the journal. */
-void gbe_prerun_done_write(GbeApp *app, bool held, const char *reason);
+/* @held NULL, or of GBE_HOLD_NO: etcd starts; @reason then says what went wrong, NULL: nothing. A failure is noted in the
+ * journal. */
+void gbe_prerun_done_write(GbeApp *app, const GbeHeld *held, const char *reason);
+/* The hold in @done (may be NULL): ->kind GBE_HOLD_NO also where an older program wrote no kind. */
+void gbe_prerun_done_hold(JsonObject *done, GbeHeld *ret_held);
 /* NULL: no prerun has ended in this boot. */
 JsonObject *gbe_prerun_done_read(GbeApp *app);

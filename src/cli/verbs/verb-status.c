@@ -16,81 +16,191 @@ const GbeOption gbe_options_status[] = {
     {NULL},
 };
 
+/* NULL: unknown. */
 static char *
-short_id(const char *id)
+age_text(gint64 seconds)
 {
-	return id != NULL ? gbe_deployment_id_short(id) : g_strdup("unknown");
+	return seconds >= 0 ? gbe_duration_to_text((guint64)seconds) : NULL;
 }
 
 static const char *
 or_unknown(const char *text)
 {
-	return text != NULL ? text : "?";
+	return text != NULL ? text : "unknown";
 }
 
-/* NULL where @seconds is not known. */
+/* A terminal shows the version. */
 static char *
-duration(gint64 seconds)
+name_of(const GbeStatus *status, const char *id)
 {
-	return seconds >= 0 ? gbe_duration_to_text((guint64)seconds) : NULL;
+	GBE_EACH(const GbeDeploymentName *, name, status->deployments)
+		if (g_strcmp0(name->id, id) == 0 && name->place != NULL &&
+		    !g_str_equal(name->place, "booted"))
+			return g_strdup_printf("%s (%s)", id, name->place);
+	return g_strdup(or_unknown(id));
+}
+
+static const GbeProtection *
+protection_of(const GbeStatus *status)
+{
+	static const GbeProtection unknown = {.state = GBE_NOT_PROTECTED,
+					      .reason = (char *)"unknown"};
+
+	return status->protection != NULL ? status->protection : &unknown;
+}
+
+static bool
+is_protected(const GbeStatus *status)
+{
+	return protection_of(status)->state == GBE_PROTECTED;
+}
+
+/* Does the first line say this already? */
+static bool
+is_told(const GbeStatus *status, const char *text)
+{
+	const char *reason = protection_of(status)->reason;
+
+	return text != NULL && reason != NULL &&
+	       (strstr(text, reason) != NULL || strstr(reason, text) != NULL);
+}
+
+static bool
+is_held(const GbeStatus *status)
+{
+	const char *reason = protection_of(status)->reason;
+
+	return reason != NULL && g_str_has_prefix(reason, "etcd is held back");
+}
+
+/* The first line, the sentence why, and the way out. */
+static void
+print_protection(const GbeStatus *status)
+{
+	const GbeProtection *protection = protection_of(status);
+	const char *reason = or_unknown(protection->reason);
+	bool needs_you = protection->state == GBE_NEEDS_YOU;
+	g_autofree char *hint = g_strdup(protection->hint);
+	g_autofree char *after = g_strconcat(": ", reason, NULL);
+
+	/* The hint of JSON ends with the reason. */
+	if (hint != NULL && g_str_has_suffix(hint, after))
+		hint[strlen(hint) - strlen(after)] = '\0';
+	gbe_print_colour(is_protected(status) ? GBE_GREEN : needs_you ? GBE_RED : GBE_YELLOW);
+	if (is_protected(status))
+		gbe_print("Protected\n");
+	else if (protection->covered != NULL)
+		gbe_print("Partly protected: %s. Not protected: %s\n", protection->covered, reason);
+	else
+		gbe_print("%s: %s\n", needs_you ? "Needs you" : "Not protected",
+			  needs_you ? or_unknown(hint) : reason);
+	gbe_print_colour(GBE_PLAIN);
+	gbe_print("\n");
+	if (is_protected(status))
+		return;
+	if (needs_you && g_strcmp0(hint, reason) != 0)
+		gbe_print("  %s\n", reason);
+	if (protection->safe != NULL)
+		gbe_print("  %s\n", protection->safe);
+	for (guint i = 0; protection->steps != NULL && i < protection->steps->len; i++)
+		gbe_print("  %u. %s\n", i + 1, (const char *)protection->steps->pdata[i]);
+	if (!needs_you && (protection->steps == NULL || protection->steps->len == 0))
+		gbe_print("  To do: %s\n", or_unknown(hint));
+	gbe_print("\n");
+}
+
+/* The facts behind the other lines, for people who know the rules. */
+static void
+print_details(const GbeStatus *status)
+{
+	g_autofree char *owner = name_of(status, status->owner.deployment);
+
+	gbe_print_entry("Run", "%s, verdict %s, etcd %s, on trial: %s", or_unknown(status->run),
+			status->verdict != NULL ? status->verdict : "none",
+			status->health != NULL ? status->health : "not-asked",
+			gbe_tri_to_string(status->trial));
+	gbe_print_entry(
+	    "Owner", "%s, run %s",
+	    g_strcmp0(status->owner.deployment, status->booted) == 0 ? "this deployment" : owner,
+	    g_strcmp0(status->owner.run, status->run) == 0 ? "this run"
+							   : or_unknown(status->owner.run));
+	if (status->last_operation != NULL && status->last_operation->rule != NULL)
+		gbe_print_entry("Last rule", "%s", status->last_operation->rule);
+	if (status->next.rule != NULL)
+		gbe_print_entry("Next rule", "%s: %s", status->next.rule,
+				or_unknown(status->next.reason));
+}
+
+static const char *
+verdict_text(const GbeStatus *status)
+{
+	const char *verdict = status->verdict != NULL ? status->verdict : "none";
+
+	if (g_str_equal(verdict, "green"))
+		return "good boot";
+	if (g_str_equal(verdict, "red"))
+		return "failed boot";
+	if (status->judged == GBE_NO)
+		return "boots are not judged";
+	return status->trial == GBE_YES ? "waiting for the first good boot" : "not judged yet";
 }
 
 static void
-print_deployment(const GbeStatus *status)
+print_system(const GbeStatus *status)
 {
-	g_autofree char *booted = short_id(status->booted);
+	const GbeStatusGreenboot *greenboot = &status->greenboot;
+	const char *flavour = greenboot->flavour != NULL ? greenboot->flavour : "none";
+	bool installed = !g_str_equal(flavour, "none");
+	g_autofree char *booted = name_of(status, status->booted);
+	g_autofree char *counting =
+	    greenboot->boot_counter >= 0
+		? g_strdup_printf(", boot counter %" G_GINT64_FORMAT, greenboot->boot_counter)
+		: NULL;
 
 	if (status->ostree == GBE_NO) {
-		gbe_print_field("Deployment", "none: this is no ostree system");
+		gbe_print_entry("System", "not an ostree system");
 		return;
 	}
-	gbe_print_field("Deployment", "%s", booted);
+	gbe_print_entry("System", "%s, %s (%s)%s%s", booted, verdict_text(status),
+			installed ? "greenboot" : "greenboot is not installed",
+			counting != NULL ? counting : "",
+			greenboot->rollback_imminent == GBE_YES ? ", a rollback is imminent" : "");
 	if (status->unlocked != NULL)
-		gbe_print_field("", "unlocked (%s)", status->unlocked);
+		gbe_print_entry("", "unlocked (%s)", status->unlocked);
 	if (status->other_stateroot != NULL)
-		gbe_print_field("", "the stateroot %s has data of its own",
+		gbe_print_entry("", "the stateroot %s has data of its own",
 				status->other_stateroot);
+	if (greenboot->reason != NULL && !is_told(status, greenboot->reason))
+		gbe_print_entry("", "boots are not counted: %s", greenboot->reason);
 }
 
 static void
-print_run(const GbeStatus *status)
+print_etcd(const GbeStatus *status)
 {
-	const GbeStatusOwner *owner = &status->owner;
-	bool here = g_strcmp0(owner->deployment, status->booted) == 0;
-	bool now = g_strcmp0(owner->run, status->run) == 0;
-	g_autofree char *deployment = short_id(owner->deployment);
-	/* etcd's health when its run was judged. The health of now has a line of its own. */
-	bool asked = status->health != NULL && !g_str_equal(status->health, "not-asked");
+	const GbeStatusEtcd *etcd = &status->etcd;
+	g_autofree char *size =
+	    etcd->db_size >= 0 ? gbe_size_to_text((guint64)etcd->db_size) : NULL;
+	g_autofree char *revision =
+	    etcd->revision >= 0 ? g_strdup_printf(", revision %" G_GINT64_FORMAT, etcd->revision)
+				: NULL;
+	const char *reason = etcd->reason;
 
-	gbe_print_field("Run", "%s, verdict %s%s%s, on trial: %s",
-			status->run != NULL ? status->run : "unknown",
-			status->verdict != NULL ? status->verdict : "none", asked ? ", etcd " : "",
-			asked ? status->health : "", gbe_tri_to_string(status->trial));
-	if (owner->deployment == NULL && owner->run == NULL)
-		gbe_print_field("Owner", "nobody yet");
+	if (etcd->healthy == GBE_YES)
+		gbe_print_entry("etcd", "healthy%s%s%s%s%s", etcd->version != NULL ? ", " : "",
+				etcd->version != NULL ? etcd->version : "",
+				revision != NULL ? revision : "", size != NULL ? ", " : "",
+				size != NULL ? size : "");
+	else if (is_held(status))
+		gbe_print_entry("etcd", "stopped");
+	else if (etcd->healthy == GBE_NO && is_told(status, reason))
+		gbe_print_entry("etcd", "not healthy");
+	else if (etcd->healthy == GBE_NO)
+		gbe_print_entry("etcd", "not healthy: %s", or_unknown(reason));
 	else
-		gbe_print_field("Owner", "%s, %s run%s%s", here ? "this deployment" : deployment,
-				now ? "this" : "in another", now ? "" : " ",
-				now || owner->run == NULL ? "" : owner->run);
-}
-
-static void
-print_etcd(const GbeStatusEtcd *etcd)
-{
-	const char *word = etcd->healthy == GBE_YES  ? "healthy"
-			   : etcd->healthy == GBE_NO ? "not healthy"
-						     : "cannot tell";
-
-	/* A reason that begins with the word has the version, too. */
-	if (etcd->reason != NULL && g_str_has_prefix(etcd->reason, word))
-		gbe_print_field("etcd", "%s", etcd->reason);
-	else
-		gbe_print_field(
-		    "etcd", "%s%s%s%s%s", word, etcd->version != NULL ? ", version " : "",
-		    etcd->version != NULL ? etcd->version : "", etcd->reason != NULL ? ": " : "",
-		    etcd->reason != NULL ? etcd->reason : "");
+		gbe_print_entry("etcd", "unknown%s%s", is_told(status, reason) ? "" : " because ",
+				is_told(status, reason) ? "" : or_unknown(reason));
 	for (guint i = 0; i < etcd->warnings->len; i++)
-		gbe_print_field("", "%s", (const char *)etcd->warnings->pdata[i]);
+		gbe_print_entry("", "%s", (const char *)etcd->warnings->pdata[i]);
 }
 
 static void
@@ -99,182 +209,126 @@ print_data(const GbeStatus *status)
 	const GbeStatusGood *good = status->last_good;
 	g_autofree char *size =
 	    status->data.size >= 0 ? gbe_size_to_text((guint64)status->data.size) : NULL;
-	g_autofree char *age = good != NULL ? duration(good->age) : NULL;
+	g_autofree char *age = good != NULL ? age_text(good->age) : NULL;
 
-	gbe_print_field("Data", "%s, %s", or_unknown(status->data.path),
-			size != NULL ? size : "not there, or not readable");
+	gbe_print_entry("Data", "%s, %s", or_unknown(status->data.path),
+			size != NULL ? size : "missing, or not readable");
 	if (good == NULL)
-		gbe_print_field("Backups", "%u, none of them good", status->backups);
+		gbe_print_entry("Backups", "%u, no good one", status->backups);
 	else
-		gbe_print_field("Backups", "%u; last good %s%s%s%s", status->backups,
-				or_unknown(good->name), age != NULL ? ", " : "",
-				age != NULL ? age : "", age != NULL ? " old" : "");
+		gbe_print_entry("Backups", "%u, the last good one is %s%sold (%s)", status->backups,
+				age != NULL ? age : "", age != NULL ? " " : "",
+				or_unknown(good->name));
 }
 
 static void
-print_periodic(const GbePeriodicStatus *periodic)
+print_schedule(const GbePeriodicStatus *periodic)
 {
 	g_autofree char *age = NULL;
 
 	if (periodic == NULL)
 		return;
-	age = duration(periodic->age);
-	gbe_print_field("Periodic", "%s; %s%s%s%s", or_unknown(periodic->schedule),
-			age != NULL ? "last success " : "none yet", age != NULL ? age : "",
+	age = age_text(periodic->age);
+	gbe_print_entry("Schedule", "%s; %s%s%s%s", or_unknown(periodic->schedule),
+			age != NULL ? "last success " : "no success yet", age != NULL ? age : "",
 			age != NULL ? " ago" : "", periodic->overdue ? ", OVERDUE" : "");
-	if (periodic->result != NULL)
-		gbe_print_field("", "%s: %s", periodic->result,
-				periodic->record.reason != NULL
-				    ? periodic->record.reason
-				    : or_unknown(periodic->record.backup));
+	if (periodic->result != NULL && periodic->record.reason != NULL)
+		gbe_print_entry("", "%s: %s", periodic->result, periodic->record.reason);
 }
 
-/* First what is known to work, then what waits, then what the last push cost. */
 static void
 print_offsite(const GbeOffsiteStatus *offsite)
 {
-	gint64 now = g_get_real_time() / G_USEC_PER_SEC;
-	g_autofree char *proved = NULL, *pushed = NULL, *bytes = NULL;
+	const char *why;
+	g_autofree char *proved = NULL;
 
 	if (offsite == NULL)
 		return;
-	proved = duration(offsite->proved_age);
-	gbe_print_field("Offsite", "%s%s%s%s",
-			offsite->record.proved != NULL ? offsite->record.proved : "none proved yet",
+	why = offsite->record.failed_why;
+	proved = age_text(offsite->proved_age);
+	gbe_print_entry("Off device", "%s%s%s%s",
+			offsite->record.proved != NULL ? offsite->record.proved
+						       : "no proved snapshot yet",
 			proved != NULL ? ", proved " : "", proved != NULL ? proved : "",
 			proved != NULL ? " ago" : "");
-	if (offsite->waiting > 0 || offsite->record.failed_why != NULL)
-		gbe_print_field("", "%u %s to be sent%s%s", offsite->waiting,
-				offsite->waiting == 1 ? "waits" : "wait",
-				offsite->record.failed_why != NULL ? ": " : "",
-				offsite->record.failed_why != NULL ? offsite->record.failed_why
-								   : "");
-	if (offsite->record.pushed_at < 0)
-		return;
-	pushed = duration(MAX(now - offsite->record.pushed_at, 0));
-	bytes = gbe_size_to_text((guint64)MAX(offsite->record.sent, 0));
-	gbe_print_field("", "pushed %s ago: %s in %" G_GINT64_FORMAT " requests, %.1f s", pushed,
-			bytes, MAX(offsite->record.requests, 0),
-			(double)MAX(offsite->duration_ms, 0) / 1000);
+	if (offsite->waiting > 0 || why != NULL)
+		gbe_print_entry("", "%u waiting to be sent%s%s", offsite->waiting,
+				why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
 static void
-print_last(const GbeLastOperation *last)
+print_last(const GbeStatus *status)
 {
-	g_autofree char *when = NULL;
-	const char *rule;
+	const GbeLastOperation *last = status->last_operation;
+	g_autofree char *when = last != NULL ? gbe_text_time(last->started) : NULL;
+	const char *result = last != NULL ? or_unknown(last->result) : NULL;
+	const char *reason = last != NULL ? last->reason : NULL;
+	bool done = g_strcmp0(result, "done") == 0;
 
-	if (last == NULL) {
-		gbe_print_field("Last", "nothing was done yet");
-		return;
-	}
-	when = gbe_text_time(last->started);
-	rule = last->rule;
-	gbe_print_field("Last", "%s%s%s, %s, %s%s%s%s%s", or_unknown(last->operation),
-			last->backup != NULL ? " " : "", last->backup != NULL ? last->backup : "",
-			when, or_unknown(last->result), rule != NULL ? " (" : "",
-			rule != NULL && g_ascii_isdigit(rule[0]) ? "rule " : "",
-			rule != NULL ? rule : "", rule != NULL ? ")" : "");
-	if (last->reason != NULL)
-		gbe_print_field("", "%s", last->reason);
+	if (last == NULL)
+		gbe_print_entry("Last", "no operation yet");
+	else if (g_str_equal(result, "held"))
+		gbe_print_entry("Last", "%s: etcd was held back%s%s", when,
+				is_held(status) || reason == NULL ? "" : ": ",
+				is_held(status) || reason == NULL ? "" : reason);
+	else
+		gbe_print_entry("Last", "%s: %s%s%s%s%s%s%s", when, or_unknown(last->operation),
+				last->backup != NULL ? " " : "",
+				last->backup != NULL ? last->backup : "", done ? "" : " ",
+				done ? "" : result,
+				reason != NULL && !is_told(status, reason) ? ": " : "",
+				reason != NULL && !is_told(status, reason) ? reason : "");
 }
 
 static void
-print_greenboot(const GbeStatus *status)
+print_next(const GbeStatus *status)
 {
-	const GbeStatusGreenboot *greenboot = &status->greenboot;
-	const char *flavour = greenboot->flavour != NULL ? greenboot->flavour : "none";
-	g_autofree char *counting =
-	    greenboot->boot_counter >= 0
-		? g_strdup_printf(", boot counter %" G_GINT64_FORMAT, greenboot->boot_counter)
-		: NULL;
-
-	gbe_print_field("greenboot", "%s, %s%s%s",
-			g_str_equal(flavour, "none") ? "not installed" : flavour,
-			status->judged == GBE_YES  ? "boots are judged"
-			: status->judged == GBE_NO ? "nobody judges boots here"
-						   : "whether boots are judged cannot be told",
-			counting != NULL ? counting : "",
-			greenboot->rollback_imminent == GBE_YES ? ", a rollback is imminent" : "");
-	if (greenboot->reason != NULL)
-		gbe_print_field("", "and NOT COUNTED: %s", greenboot->reason);
-}
-
-static void
-print_next(const GbeStatusNext *next)
-{
+	const GbeStatusNext *next = &status->next;
 	const char *action = next->action;
-	g_autofree char *deployment = short_id(next->deployment);
-	g_autofree char *age = duration(next->age);
+	g_autofree char *name = name_of(status, next->deployment);
+	g_autofree char *age = age_text(next->age);
 	g_autofree char *revision =
 	    next->revision >= 0 ? g_strdup_printf(" to revision %" G_GINT64_FORMAT, next->revision)
 				: NULL;
+	bool told = next->reason == NULL || is_told(status, next->reason);
 
-	if (g_strcmp0(action, "restore") == 0)
-		gbe_print_field("Next boot", "%s: REWINDS etcd%s%s%s, to backup %s", deployment,
+	if (action == NULL) {
+		gbe_print_entry("Next boot", "unknown%s%s", told ? "" : " because ",
+				told ? "" : next->reason);
+	} else if (g_str_equal(action, "restore")) {
+		gbe_print_entry("Next boot", "%s: REWINDS etcd%s%s%s, to backup %s", name,
 				revision != NULL ? revision : "", age != NULL ? " by " : "",
 				age != NULL ? age : "", or_unknown(next->backup));
-	else if (g_strcmp0(action, "hold") == 0)
-		gbe_print_field("Next boot", "%s: HOLDS etcd BACK", deployment);
-	else if (g_strcmp0(action, "fresh") == 0)
-		gbe_print_field("Next boot", "%s: etcd starts without data", deployment);
-	else if (action != NULL)
-		gbe_print_field("Next boot", "%s: goes on with the data%s", deployment,
-				g_str_equal(action, "backup") ? ", after a backup of it" : "");
-	else
-		gbe_print_field("Next boot", "nothing is decided: %s",
-				next->reason != NULL ? next->reason : "unknown");
-	if (action != NULL && next->reason != NULL)
-		gbe_print_field("", "rule %s: %s", or_unknown(next->rule), next->reason);
+		if (!told)
+			gbe_print_entry("", "%s", next->reason);
+	} else if (g_str_equal(action, "hold")) {
+		told = told || is_held(status);
+		gbe_print_entry("Next boot", "%s: HOLDS etcd BACK%s%s", name, told ? "" : ": ",
+				told ? "" : next->reason);
+	} else if (g_str_equal(action, "fresh")) {
+		gbe_print_entry("Next boot", "%s: etcd starts without data", name);
+	} else {
+		gbe_print_entry("Next boot", "%s: keeps the data%s", name,
+				g_str_equal(action, "backup") ? ", after a backup" : "");
+	}
 }
 
 static void
-print_rehearsal(const GbeRehearsal *rehearsal)
+print_rehearsal(const GbeStatus *status)
 {
-	g_autofree char *deployment = NULL;
+	const GbeRehearsal *rehearsal = status->rehearsal;
+	g_autofree char *name = NULL;
 
 	if (rehearsal == NULL)
 		return;
-	deployment = short_id(rehearsal->deployment.id);
-	gbe_print_field("Rehearsal", "%s: %s, etcd %s to %s", deployment,
+	name = name_of(status, rehearsal->deployment.id);
+	gbe_print_entry("Rehearsal", "%s: %s, etcd %s to %s", name,
 			or_unknown(gbe_rehearsal_result_to_string(rehearsal->result)),
 			or_unknown(rehearsal->from), or_unknown(rehearsal->to));
 	if (rehearsal->reason != NULL)
-		gbe_print_field("", "%s", rehearsal->reason);
+		gbe_print_entry("", "%s", rehearsal->reason);
 	if (rehearsal->going_back != NULL)
-		gbe_print_field("", "%s", rehearsal->going_back);
-}
-
-static bool
-is_protected(const GbeStatus *status)
-{
-	return status->protection != NULL && status->protection->state == GBE_PROTECTED;
-}
-
-/* Prints the first line, with its reason and its hint below. */
-static void
-print_protection(const GbeStatus *status)
-{
-	static const GbeProtection unknown = {.state = GBE_NOT_PROTECTED};
-	const GbeProtection *protection =
-	    status->protection != NULL ? status->protection : &unknown;
-	const char *reason = protection->reason != NULL ? protection->reason : "unknown";
-	const char *hint = protection->hint != NULL ? protection->hint : "unknown";
-	bool needs_you = protection->state == GBE_NEEDS_YOU;
-
-	gbe_print_colour(is_protected(status) ? GBE_GREEN : needs_you ? GBE_RED : GBE_YELLOW);
-	if (is_protected(status))
-		gbe_print("Protected\n");
-	else if (protection->covered != NULL)
-		gbe_print("Partly protected: %s. Not protected: %s\n", protection->covered, reason);
-	else
-		gbe_print("%s: %s\n", needs_you ? "Needs you" : "Not protected",
-			  needs_you ? hint : reason);
-	gbe_print_colour(GBE_PLAIN);
-	if (needs_you && strstr(hint, reason) == NULL)
-		gbe_print_field("Because", "%s", reason);
-	else if (!needs_you && !is_protected(status))
-		gbe_print_field("To do", "%s", hint);
+		gbe_print_entry("", "%s", rehearsal->going_back);
 }
 
 static void
@@ -282,19 +336,20 @@ print_text(const GbeCli *cli, const GbeStatus *status)
 {
 	print_protection(status);
 	if (cli->app->below_root)
-		gbe_print_field("Root", "%s; all paths are below it", cli->app->root_path);
-	print_deployment(status);
-	print_run(status);
-	print_etcd(&status->etcd);
+		gbe_print_entry("Root", "%s; all paths are below it", cli->app->root_path);
+	print_system(status);
+	print_etcd(status);
 	print_data(status);
-	print_periodic(status->periodic);
+	print_schedule(status->periodic);
 	print_offsite(status->offsite);
-	print_last(status->last_operation);
-	print_greenboot(status);
-	print_next(&status->next);
-	print_rehearsal(status->rehearsal);
+	print_last(status);
+	print_next(status);
+	print_rehearsal(status);
 	for (guint i = 0; i < status->warnings->len; i++)
-		gbe_print_field("Warning", "%s", (const char *)status->warnings->pdata[i]);
+		if (!is_told(status, status->warnings->pdata[i]))
+			gbe_print_entry("Warning", "%s", (const char *)status->warnings->pdata[i]);
+	if (cli->verbose)
+		print_details(status);
 }
 
 bool

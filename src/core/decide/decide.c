@@ -314,62 +314,46 @@ versions_apart(const Decision *d)
 		   : NULL;
 }
 
+/* A closer look at the ruling. */
+static GbeHold
+hold_kind(const Decision *d)
+{
+	const GbeFacts *facts = d->facts;
+
+	if (d->ruling.hold == GBE_HOLD_UNREAD && facts->deformed)
+		return facts->linked ? GBE_HOLD_LINKED : GBE_HOLD_DEFORMED;
+	if (d->ruling.hold == GBE_HOLD_MEMBER && facts->leaving != NULL)
+		return GBE_HOLD_LEAVING;
+	return d->ruling.hold;
+}
+
 static void
 plan_hold(Decision *d)
 {
-	static const char *const lifts[] = {
-	    [GBE_HOLD_NO] = "",
-	    [GBE_HOLD_OPEN] = "end it, then `systemctl restart` the service",
-	    [GBE_HOLD_UNREAD] = "make it readable, then `systemctl restart` the service",
-	    [GBE_HOLD_MOUNT] = "mount it, or `greenboot-etcd restore --last-good --force` to have "
-			       "the data in the bare directory",
-	    [GBE_HOLD_ELSEWHERE] = "correct data-dir= of [etcd], or move the data, then `systemctl "
-				   "restart` the service",
-	    [GBE_HOLD_MEMBER] = "`greenboot-etcd cluster rejoin URL` gets it from the others; this "
-				"happens automatically if all of them work",
-	    [GBE_HOLD_LOG] = "if etcd has its log elsewhere (--wal-dir), set wal-dir= of [etcd] to "
-			     "it; else `greenboot-etcd restore --last-good`",
-	    [GBE_HOLD_CORRUPT] = "`greenboot-etcd restore --last-good`, or on-corrupt-data=keep",
-	    [GBE_HOLD_FAILED] = "`greenboot-etcd restore --last-good`, or "
-				"on-upgrade-from-failed=keep",
-	    [GBE_HOLD_UNUSABLE] = "`greenboot-etcd restore NAME`, or boot the newer deployment",
-	};
-	bool leaving = d->ruling.hold == GBE_HOLD_MEMBER && d->facts->leaving != NULL;
-	bool deformed = d->ruling.hold == GBE_HOLD_UNREAD && d->facts->deformed;
-	bool unseen = d->ruling.hold == GBE_HOLD_OPEN && d->situation.data_open != GBE_YES;
-	const char *lift = leaving    ? "run it again to resume"
-			   : deformed ? "`greenboot-etcd restore --last-good --stop --force` sets "
-					"it aside as it is"
-			   : unseen   ? "make sure that no process uses the data, then `systemctl "
-					"restart` the service"
-				      : lifts[d->ruling.hold];
-	g_autofree char *versions = NULL;
+	const GbeFacts *facts = d->facts;
+	GbeHold hold = hold_kind(d);
+	g_autofree char *detail = NULL;
 	g_autofree char *reason = NULL;
 
-	if (d->ruling.hold == GBE_HOLD_NO)
+	if (hold == GBE_HOLD_NO)
 		return;
-	if (d->ruling.hold == GBE_HOLD_UNUSABLE)
-		versions = versions_apart(d);
-	else if (d->ruling.hold == GBE_HOLD_OPEN && d->facts->data_open_why != NULL)
-		versions = g_strdup_printf(" (%s)", d->facts->data_open_why);
-	else if (d->ruling.hold == GBE_HOLD_UNREAD && d->facts->data_why != NULL)
-		versions = g_strdup_printf(" (%s)", d->facts->data_why);
-	else if (d->ruling.hold == GBE_HOLD_ELSEWHERE)
-		versions = g_strdup_printf(" (%s, and data-dir= is %s)", d->facts->left_at,
-					   d->facts->data_dir);
-	else if (leaving)
-		versions =
-		    g_strdup_printf(" (`greenboot-etcd %s` was interrupted)", d->facts->leaving);
-	/* Without prerun, a member without its log would begin its cluster once more, or vote again on entries that it
-	 * has agreed to. */
-	reason =
-	    g_strdup_printf("%s%s: %s%s", d->ruling.why, versions != NULL ? versions : "", lift,
-			    d->ruling.hold == GBE_HOLD_MEMBER
-				? ""
-				: "; `systemctl mask --runtime greenboot-etcd-prerun` lets "
-				  "etcd start on what is there");
+	if (hold == GBE_HOLD_UNUSABLE)
+		detail = versions_apart(d);
+	else if (hold == GBE_HOLD_OPEN && facts->data_open_why != NULL)
+		detail = g_strdup_printf(" (%s)", facts->data_open_why);
+	else if (d->ruling.hold == GBE_HOLD_UNREAD && facts->data_why != NULL)
+		detail = g_strdup_printf(" (%s)", facts->data_why);
+	else if (hold == GBE_HOLD_CORRUPT && facts->sound_why != NULL)
+		detail = g_strdup_printf(" (%s)", facts->sound_why);
+	else if (hold == GBE_HOLD_ELSEWHERE)
+		detail =
+		    g_strdup_printf(" (%s, and data-dir= is %s)", facts->left_at, facts->data_dir);
+	else if (hold == GBE_HOLD_LEAVING)
+		detail = g_strdup_printf(" (`greenboot-etcd %s` was interrupted)", facts->leaving);
+	reason = g_strconcat(gbe_holds[hold].what, detail, NULL);
 	(void)gbe_plan_add(d->plan, GBE_ACTION_HOLD, NULL, reason);
 	d->plan->hold = true;
+	d->plan->hold_kind = hold;
 }
 
 /* Fills in the rest, that tells the executor how. The executor never asks for the rule. */
@@ -437,12 +421,8 @@ make_plan(Decision *d)
 
 #define TWO_STARTS "two starts in a row did not come to their end"
 #define GOES_ON ": etcd starts on what is there, nothing is backed up or restored in this boot"
-#define NO_BACKUP                                                                                  \
-	", and this deployment must not get the data without a backup: look into `journalctl -u "  \
-	"greenboot-etcd-prerun`, then start the service again"
-#define NO_DATA                                                                                    \
-	", and without the backup that is due etcd has no data that it can read: look into "       \
-	"`journalctl -u greenboot-etcd-prerun`, then start the service again"
+#define NO_BACKUP ", and this deployment must not get the data without a backup"
+#define NO_DATA ", and without the backup that is due etcd has no data that it can read"
 
 /* How many starts of a deployment in a row may fail to end before one that begins nothing. */
 #define UNFINISHED_MAX 2
@@ -468,6 +448,11 @@ plan_unopened(const GbeFacts *facts)
 			    objection != NULL ? "; and " : "; etcd starts on what is there",
 			    objection != NULL ? objection : "");
 	plan->hold = objection != NULL;
+	plan->hold_kind = GBE_HOLD_CRASH;
+	if (facts->intent != NULL)
+		plan->hold_kind = GBE_HOLD_HALF;
+	else if (facts->linked)
+		plan->hold_kind = GBE_HOLD_LINKED;
 	(void)gbe_plan_add(plan, plan->hold ? GBE_ACTION_HOLD : GBE_ACTION_KEEP, NULL,
 			   plan->reason);
 	return plan;
@@ -491,6 +476,7 @@ plan_unfinished(const GbePlan *plan)
 	undone->opened = plan->opened;
 	if (plan->forward || plan->hold || (restores && to == NULL && has_deployment)) {
 		undone->hold = true;
+		undone->hold_kind = GBE_HOLD_UNFINISHED;
 		undone->reason = g_strdup(plan->forward || plan->hold ? TWO_STARTS NO_BACKUP
 								      : TWO_STARTS NO_DATA);
 		(void)gbe_plan_add(undone, GBE_ACTION_HOLD, NULL, undone->reason);

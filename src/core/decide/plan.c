@@ -68,12 +68,9 @@ gbe_plan_is_idle(const GbePlan *plan)
 }
 
 char *
-gbe_plan_hold_reason(const char *why)
+gbe_plan_hold_reason(GbeHold hold, const char *why)
 {
-	return g_strdup_printf("%s; this deployment does not get the data without it: mend that "
-			       "and `systemctl restart` the service, or set [backup] "
-			       "on-upgrade-failure=continue",
-			       why);
+	return g_strdup_printf("%s: %s", gbe_holds[hold].what, why);
 }
 
 void
@@ -96,8 +93,9 @@ gbe_plan_fail_backup(GbePlan *plan, const char *why)
 		g_ptr_array_set_size(plan->actions, (int)at + 1);
 		g_clear_pointer(&plan->take_over, gbe_take_over_free);
 		action->kind = GBE_ACTION_HOLD;
-		action->reason = gbe_plan_hold_reason(why);
+		action->reason = gbe_plan_hold_reason(GBE_HOLD_BACKUP, why);
 		plan->hold = true;
+		plan->hold_kind = GBE_HOLD_BACKUP;
 	} else {
 		action->kind = GBE_ACTION_KEEP;
 		action->reason = g_strconcat("no backup: ", why, NULL);

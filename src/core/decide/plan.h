@@ -41,6 +41,7 @@ typedef struct {
 	char *reason;	    /* of all of them */
 	GPtrArray *actions; /* of GbeAction */
 	bool hold;
+	GbeHold hold_kind; /* where ->hold */
 	bool unfinished; /* two starts in a row did not end, so nothing is backed up or restored */
 	bool wait;	 /* ask again for a while: a process may end, a disk may come */
 	bool forward;	 /* the deployment is newer than the data's owner */
@@ -66,8 +67,8 @@ GbeAction *gbe_plan_add(GbePlan *plan, GbeActionKind kind, const char *name, con
 const GbeAction *gbe_plan_find(const GbePlan *plan, GbeActionKind kind);
 /* True: the plan does not change the data or the store. It only keeps, holds or takes over. */
 bool gbe_plan_is_idle(const GbePlan *plan);
-/* Why etcd is held back where a required backup fails for @why. Newly allocated. */
-char *gbe_plan_hold_reason(const char *why);
+/* Why etcd is held back where what it requires fails for @why. Newly allocated. */
+char *gbe_plan_hold_reason(GbeHold hold, const char *why);
 /* Changes @plan as prerun would after its backup has failed for @why: etcd is held back, or starts without the backup.
  * A plan without a backup stays. */
 void gbe_plan_fail_backup(GbePlan *plan, const char *why);

@@ -76,6 +76,8 @@ static const GbeField protection_fields[] = {
     GBE_FIELD_OF(GbeProtection, state, "state", WORD, &gbe_protection_words, 0),
     GBE_FIELD(GbeProtection, reason, "reason", TEXT),
     GBE_FIELD(GbeProtection, hint, "hint", TEXT),
+    GBE_FIELD(GbeProtection, safe, "safe", TEXT),
+    GBE_FIELD(GbeProtection, steps, "steps", TEXTS),
     GBE_FIELD(GbeProtection, covered, "covered", TEXT),
     GBE_FIELD(GbeProtection, certain, "certain", FLAG),
     GBE_FIELD(GbeProtection, needs, "needs", TEXTS),
@@ -104,6 +106,7 @@ notice_free(gpointer data)
 	g_free(notice->text);
 	g_free(notice->hint);
 	g_free(notice->line);
+	g_clear_pointer(&notice->steps, g_ptr_array_unref);
 	g_free(notice);
 }
 
@@ -131,6 +134,27 @@ const char *
 gbe_notice_kind_check(GbeNoticeKind kind)
 {
 	return kinds[kind].check;
+}
+
+void
+gbe_notice_held(GPtrArray *notices, const GbeHeld *held)
+{
+	GbeNotice *notice;
+
+	gbe_notice_add(notices, GBE_NOTICE_HELD, NULL, "etcd is held back: %s", held->why);
+	notice = notices->pdata[notices->len - 1];
+	notice->steps = g_ptr_array_ref(held->steps);
+	notice->safe = gbe_holds[held->kind].safe;
+}
+
+void
+gbe_notice_step(GPtrArray *notices, const char *format, ...)
+{
+	GbeNotice *notice = notices->pdata[notices->len - 1];
+
+	if (notice->steps == NULL)
+		notice->steps = g_ptr_array_new_with_free_func(g_free);
+	g_ptr_array_add(notice->steps, GBE_VFORMAT(format));
 }
 
 void
@@ -274,12 +298,18 @@ gbe_protection_judge(const GPtrArray *notices, bool member)
 	const GbeNotice *first = most_urgent(notices, GBE_NOTICE_HELD, GBE_NOTICE_WARNING);
 	GbeProtection *to = gbe_fields_new(&gbe_protection_items);
 
+	to->steps = g_ptr_array_new(); /* its table frees the texts */
 	to->state = first != NULL ? kinds[first->kind].state : GBE_PROTECTED;
 	to->certain = first == NULL || first->kind < GBE_NOTICE_UNTOLD;
 	to->needs = needs_of(notices);
 	if (first == NULL)
 		return to;
 	to->reason = g_strdup(first->text);
+	to->safe = g_strdup(first->safe);
+	for (guint i = 0; first->steps != NULL && i < first->steps->len; i++)
+		g_ptr_array_add(to->steps, g_strdup(first->steps->pdata[i]));
+	if (to->state == GBE_NOT_PROTECTED && first->hint == NULL && to->steps->len == 0)
+		g_ptr_array_add(to->steps, g_strdup("greenboot-etcd preflight"));
 	if (to->state == GBE_NOT_PROTECTED)
 		to->hint =
 		    g_strdup(first->hint != NULL ? first->hint : "`greenboot-etcd preflight`");

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/auto.h"
+#include "core/decide/hold.h"
 #include "core/record/fields.h"
 #include "core/tri.h"
 
@@ -88,8 +89,10 @@ typedef struct {
 	const char *check; /* static: "configuration", "data", "store", "space"... */
 	GbeLevel level;
 	char *text,
-	    *hint;  /* what is wrong, and what to do; hint NULL: ->text says it, or nothing */
-	char *line; /* both */
+	    *hint;	  /* what is wrong, and what to do; hint NULL: ->text says it, or nothing */
+	char *line;	  /* both */
+	GPtrArray *steps; /* of char *: commands, complete as they stand; NULL: ->hint says it */
+	const char *safe; /* static: why waiting is safe; NULL */
 } GbeNotice;
 
 GPtrArray *gbe_notices_new(void); /* of GbeNotice */
@@ -98,6 +101,10 @@ void gbe_notice_add(GPtrArray *notices, GbeNoticeKind kind, const char *hint, co
 		    ...) G_GNUC_PRINTF(4, 5);
 /* The check of every notice of that kind: static; NULL: GBE_NOTICE_PREFLIGHT has many. */
 const char *gbe_notice_kind_check(GbeNoticeKind kind);
+/* Etcd is held back. */
+void gbe_notice_held(GPtrArray *notices, const GbeHeld *held);
+/* The last notice gets one more step of its way out. */
+void gbe_notice_step(GPtrArray *notices, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* A check of preflight that nothing else shows. @check is static. */
 void gbe_notice_check(GPtrArray *notices, const char *check, GbeLevel level, const char *format,
 		      ...) G_GNUC_PRINTF(4, 5);
@@ -128,6 +135,8 @@ const GbeNotice *gbe_protection_off(const GPtrArray *notices);
 typedef struct {
 	GbeProtectionState state;
 	char *reason, *hint; /* why, and what to do; NULL while protected */
+	char *safe;	     /* held back: why waiting is safe; NULL */
+	GPtrArray *steps;    /* of char *: the way out, command by command; may be empty */
 	char *covered;	     /* not protected: the parts that are still protected; NULL */
 	bool certain;	     /* false: a fact is unknown, and no known fact is wrong */
 	GPtrArray *needs;    /* of char *: the checks that a person must see to, each once */

@@ -4,7 +4,7 @@
 /* A ruling, with what it says beyond its rule and its sentence: nothing happens without one of these. */
 #define RULE(which, sentence, ...) ((GbeRuling){.rule = (which), .why = (sentence), __VA_ARGS__})
 #define KEEP .take_over = true
-#define HOLD(what) .hold = GBE_HOLD_##what
+#define HELD(which, kind) RULE(which, gbe_holds[GBE_HOLD_##kind].what, .hold = GBE_HOLD_##kind)
 #define MOVE(what, how) .take_over = true, .move = GBE_DATA_##what, .displaced = GBE_DISPLACED_##how
 /* The data stays and D uses it from now on. O's state is kept as far as possible. */
 #define STAY .take_over = true, .backup = GBE_BACKUP_EFFORT, .upgrade = true
@@ -19,18 +19,12 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 	bool open = s->data_open == GBE_YES;
 
 	if (s->data == GBE_UNKNOWN && others && s->hold_without_backup) {
-		/* Unreadable data has no backup. */
-		*r = RULE(GBE_RULE_0,
-			  "the data directory cannot be read, and another deployment had it last",
-			  HOLD(UNREAD));
+		/* There is no backup of what cannot be read. */
+		*r = HELD(GBE_RULE_0, UNREAD);
 	} else if (s->data == GBE_UNKNOWN) {
 		*r = RULE(GBE_RULE_0, "the data directory cannot be read", );
 	} else if (s->data_open != GBE_NO && others) {
-		*r = RULE(GBE_RULE_0,
-			  open ? "a process has the data open, and another deployment had it last"
-			       : "cannot determine whether a process has the data open, and "
-				 "another deployment had it last",
-			  HOLD(OPEN));
+		*r = HELD(GBE_RULE_0, OPEN);
 	} else if (s->data_open != GBE_NO) {
 		*r = RULE(GBE_RULE_0,
 			  open ? "a process has the data open"
@@ -184,9 +178,7 @@ other_owner(const GbeSituation *s)
 	if (!unwinds(s))
 		return RULE(GBE_RULE_11, "an upgrade", UPGRADE);
 	if (s->on_failed == GBE_FAILED_REFUSE)
-		return RULE(GBE_RULE_12,
-			    "an update on top of a failed one; on-upgrade-from-failed=refuse",
-			    HOLD(FAILED));
+		return HELD(GBE_RULE_12, FAILED);
 	if (s->unseen)
 		return RULE(GBE_RULE_11,
 			    "an update on top of a failed one; the data before that cannot be "
@@ -218,7 +210,7 @@ replaces_damage(const GbeSituation *s, GbeRuling *r)
 	if (s->sound != GBE_NO || s->owner == GBE_OWNER_UNKNOWN || unwinds(s))
 		return false;
 	if (own && s->on_corrupt == GBE_CORRUPT_REFUSE) {
-		*r = RULE(GBE_RULE_5A, why, HOLD(CORRUPT));
+		*r = HELD(GBE_RULE_5A, CORRUPT);
 		return true;
 	}
 	if (s->on_corrupt != GBE_CORRUPT_RESTORE || !s->one_voter)
@@ -270,14 +262,6 @@ same_owner(const GbeSituation *s)
 }
 
 static GbeRuling
-rule_elsewhere(void)
-{
-	return RULE(GBE_RULE_3,
-		    "there is no data here, and it still lies where another data-dir= had it",
-		    HOLD(ELSEWHERE));
-}
-
-static GbeRuling
 no_data(const GbeSituation *s)
 {
 	GbeSituation here = *s;
@@ -298,7 +282,7 @@ no_data(const GbeSituation *s)
 	if (r.move != GBE_DATA_KEEP || r.hold != GBE_HOLD_NO)
 		return r;
 	if (s->left_elsewhere)
-		return rule_elsewhere();
+		return HELD(GBE_RULE_3, ELSEWHERE);
 	if (s->on_missing == GBE_MISSING_RESTORE && s->candidate && s->one_voter)
 		return RULE(GBE_RULE_3, "there is no data; on-missing-data=restore",
 			    MOVE(CANDIDATE, AS_GRADED), .wait = r.wait);
@@ -328,18 +312,12 @@ find_ruling(const GbeSituation *s)
 			   ? rule_plain_reboot(s, GBE_RULE_6, "its own data is kept")
 			   : after_return(s);
 	if (s->data == GBE_NO && s->mount_lost)
-		return RULE(GBE_RULE_3,
-			    "the data directory was a mount point and its mount is missing",
-			    HOLD(MOUNT));
+		return HELD(GBE_RULE_3, MOUNT);
 	/* Before the rules that restore: a backup of one voter is from before the others joined. */
 	if (s->log_lost && s->data == GBE_NO && s->left_elsewhere && !s->emptied)
-		return rule_elsewhere();
+		return HELD(GBE_RULE_3, ELSEWHERE);
 	if (s->log_lost)
-		return RULE(GBE_RULE_3,
-			    s->data == GBE_NO
-				? "this is a member of a cluster, and its data is gone"
-				: "this is a member of a cluster, and its log is gone",
-			    HOLD(MEMBER));
+		return HELD(GBE_RULE_3, MEMBER);
 	if (s->data == GBE_NO)
 		return no_data(s);
 	if (s->owner == GBE_OWNER_SAME && s->same_run == GBE_YES)
@@ -352,10 +330,7 @@ find_ruling(const GbeSituation *s)
 		return r;
 	/* etcd may have its log elsewhere, where a backup would not find it. */
 	if (s->owner == GBE_OWNER_OTHER && s->no_log)
-		return RULE(
-		    is_return(s) ? GBE_RULE_10B : GBE_RULE_11,
-		    "another deployment had this database last, and there is no log next to it",
-		    HOLD(LOG));
+		return HELD(is_return(s) ? GBE_RULE_10B : GBE_RULE_11, LOG);
 	if (s->owner == GBE_OWNER_SAME && s->closing == GBE_CLOSING_DIFFERS && s->closing_back &&
 	    s->one_voter && s->on_rollback != GBE_ROLLBACK_NEVER)
 		return RULE(GBE_RULE_13, "an update without this program came and went",
@@ -391,7 +366,7 @@ gbe_rules_apply(const GbeSituation *s, GbeRuling *ret_ruling)
 bool
 gbe_rules_gate(const GbeSituation *s, GbeRuling *ruling)
 {
-	static const char why[] = "this deployment's etcd cannot read the data";
+	const char *why = gbe_holds[GBE_HOLD_UNUSABLE].what;
 	bool wait = ruling->wait;
 
 	/* A requested backup was checked when the person asked. */
@@ -406,7 +381,7 @@ gbe_rules_gate(const GbeSituation *s, GbeRuling *ruling)
 		ruling->backup = GBE_BACKUP_NONE;
 		ruling->upgrade = false;
 	} else {
-		*ruling = RULE(GBE_RULE_14, why, HOLD(UNUSABLE));
+		*ruling = HELD(GBE_RULE_14, UNUSABLE);
 	}
 	ruling->rule = GBE_RULE_14;
 	ruling->why = why;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "core/decide/hold.h"
 #include "core/decide/situation.h"
 
 typedef enum {
@@ -55,19 +56,6 @@ typedef enum {
 	GBE_DISPLACED_BAD,
 	GBE_DISPLACED_ADOPTED, /* adopted-<sequence>, bad: the writer is not known */
 } GbeDisplaced;
-
-typedef enum {
-	GBE_HOLD_NO,
-	GBE_HOLD_OPEN,	 /* a process has the data open, and the data is another deployment's */
-	GBE_HOLD_UNREAD, /* the data cannot be read, and is another deployment's */
-	GBE_HOLD_MOUNT,	 /* the mount of the data directory is missing */
-	GBE_HOLD_ELSEWHERE, /* no data, and what the ledger knows lies where another data-dir= had it */
-	GBE_HOLD_MEMBER,   /* no data, and this is a member of a cluster with others */
-	GBE_HOLD_LOG,	   /* no log next to another deployment's database */
-	GBE_HOLD_CORRUPT,  /* on-corrupt-data=refuse */
-	GBE_HOLD_FAILED,   /* on-upgrade-from-failed=refuse */
-	GBE_HOLD_UNUSABLE, /* this etcd cannot read the data, and there is no candidate */
-} GbeHold;
 
 typedef struct {
 	GbeRule rule;

@@ -117,6 +117,21 @@ gbe_situation_last_good(const GbeFacts *facts)
 }
 
 const GbeManifest *
+gbe_situation_restorable(const GbeFacts *facts)
+{
+	const GbeManifest *best = gbe_situation_last_good(facts);
+
+	if (best != NULL && may_be_candidate(facts, best, true))
+		return best;
+	best = NULL;
+	GBE_EACH(const GbeManifest *, backup, facts->backups)
+		if (is_of_directory(facts, backup) && may_be_candidate(facts, backup, true) &&
+		    (best == NULL || is_better(backup, best)))
+			best = backup;
+	return best;
+}
+
+const GbeManifest *
 gbe_situation_request(const GbeFacts *facts)
 {
 	switch (facts->request.kind) {

@@ -114,7 +114,7 @@ begins_not() {
 	[[ $1 == restore-exchanged || $1 == cluster-set-aside || $1 == cluster-settings-moved ]] || return 0
 	systemctl reset-failed etcd || true
 	! systemctl start etcd || wrong "etcd begins anew after $1"
-	greenboot-etcd status | grep "call that again" || wrong "status does not say why"
+	greenboot-etcd status | grep "1. greenboot-etcd cluster" || wrong "status does not say why"
 	! greenboot-etcd explain | grep "mask --runtime" || wrong "a mask is no way out of it"
 }
 # steps VERB...: STEPS has the steps of `cluster VERB` that an intent covers, as the program lists them.
@@ -624,7 +624,7 @@ joins_log_elsewhere() {
 		systemctl stop etcd
 		mv /var/lib/etcd/log /var/lib/etcd/away
 		gives 1 systemctl start etcd
-		comes eval 'journalctl -u greenboot-etcd-prerun -o cat | grep "and its log is gone: .*cluster rejoin"'
+		comes eval 'journalctl -u greenboot-etcd-prerun -o cat | grep "and its data, or its log, is gone; .*cluster rejoin"'
 		systemctl stop greenboot-etcd-rejoin.timer
 		mkdir -p /run/systemd/system/greenboot-etcd-prerun.service.d
 		printf '[Service]\nExecStart=\nExecStart=%s\nEnvironment=GREENBOOT_ETCD_FAULT=prerun-started=kill\n' "${FAULTS%/*}/hooks/prerun" \
@@ -930,7 +930,7 @@ rejoins_itself() {
 				id=$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')
 				lose "$([[ $gone == data ]] || echo /wal)"
 				gives 1 systemctl start etcd
-				comes eval "journalctl -u greenboot-etcd-prerun -o cat | grep 'this is a member of a cluster, and its $gone is gone: .*cluster rejoin'"
+				comes eval "journalctl -u greenboot-etcd-prerun -o cat | grep 'this is a member of a cluster, and its data, or its log, is gone.*cluster rejoin'"
 				# The start has started the timer, too.
 				comes works
 				systemctl stop greenboot-etcd-rejoin.timer

@@ -1,0 +1,355 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The way back from every kind of hold, taken from the text that `status` shows: held, the steps as they stand, healthy.
+
+# shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
+# shellcheck source=tests/lib/all.sh
+. "$(dirname "$0")/../lib/all.sh"
+
+# ---- the commands of the steps, on the device ----
+
+greenboot-etcd() { gbe "$@"; }
+
+systemctl() {
+	case "$*" in
+	"start etcd.service")
+		start_prerun
+		[[ ${PRERUN:-0} == 0 ]] || return 0
+		start_etcd "${ETCD_OPTIONS[@]}"
+		;;
+	"start "*.mount) comes_back "$2" ;;
+	"mask --runtime greenboot-etcd-prerun.service") MASKED=yes ;;
+	daemon-reload) DATA=$ROOT$(gbe --json config | jq -r '.[] | select(.group == "etcd" and .key == "data-dir").value') ;;
+	reboot) reboot ;;
+	*) fail "systemctl $*" ;;
+	esac
+}
+
+rpm-ostree() {
+	assert_eq "rpm-ostree" "$*" rollback
+	make_default "$OTHER"
+}
+
+# goes_away UNIT DIRECTORY: the mount is missing, until `systemctl start UNIT`.
+declare -A AWAY
+goes_away() {
+	AWAY[$1]=$2
+	mkdir -p "$GBE_MEM/$1"
+	mount --bind "$2" "$GBE_MEM/$1"
+	umount "$2"
+}
+comes_back() { mount --move "$GBE_MEM/$1" "${AWAY[$1]}"; }
+
+# in_etc: /etc/greenboot-etcd of this case is the device's.
+in_etc() {
+	mkdir -p /etc/greenboot-etcd
+	mount --bind "$ROOT/etc/greenboot-etcd" /etc/greenboot-etcd
+}
+no_etc() {
+	umount /etc/greenboot-etcd
+	rmdir --ignore-fail-on-non-empty /etc/greenboot-etcd
+}
+
+# ---- what is shown ----
+
+shown_steps() { gbe status | sed -n 's/^  [0-9]\. //p'; }
+
+# is_held KIND: it is, and each place says it once, with the same way back.
+is_held() {
+	local step status
+
+	assert_eq "prerun" "$PRERUN" 5
+	assert_eq "kind" "$(jq -r .hold "$ROOT/run/greenboot-etcd/prerun-done")" "$1"
+	status=$(gbe status)
+	echo "$status" >&2
+	assert_match "first line" "${status%%$'\n'*}" "Needs you: etcd is held back: *"
+	assert_eq "told" "$(grep -c "is held back" <<<"$status")" 1
+	assert_json .protection.state needs-you status
+	mapfile -t STEPS < <(shown_steps)
+	assert_ne "steps" "${#STEPS[@]}" 0
+	assert_eq "in JSON" "$(gbe --json status | jq -r '.protection.steps[]')" "$(printf '%s\n' "${STEPS[@]}")"
+	for step in "${STEPS[@]}"; do
+		grep -qF "\`$step\`" "$PRERUN_LOG" || fail "the journal lacks: $step"
+	done
+	assert_match "motd" "$(tr '\n' ' ' <"$ROOT/run/motd.d/greenboot-etcd")" "*etcd is held back*Run \`*"
+	((${#STEPS[@]} > 1)) || grep -qF "$step" "$ROOT/run/motd.d/greenboot-etcd" || fail "the MOTD lacks: $step"
+}
+
+# way_back KIND: the steps that are shown end the hold. One round of them may lead to a hold that has others.
+way_back() {
+	local round step
+
+	is_held "$1"
+	for round in 1 2 3 4; do
+		for step in "${STEPS[@]}"; do
+			echo "step: $step" >&2
+			eval "$step" || fail "the step failed: $step"
+		done
+		[[ ${PRERUN:-0} == 5 ]] || break
+		mapfile -t STEPS < <(shown_steps)
+	done
+	assert_ne "prerun" "$PRERUN" 5
+	assert_exit 0 gbe health
+	! grep -q "held back" <<<"$(gbe status | head -n 1)" || fail "status: still held back"
+}
+
+# b_boots: B is booted, and its prerun has run.
+b_boots() {
+	machine_on
+	booted B
+}
+
+# ---- the kinds ----
+
+hold_mount() {
+	device "$1"
+	mkdir -p "$DATA"
+	mount -t tmpfs -o mode=0700 tmpfs "$DATA"
+	power_on
+	put owner A
+	judge green
+	A_STATE=$(etcd_state)
+	shutdown
+	goes_away var-lib-etcd.mount "$DATA"
+	machine_on
+	way_back mount
+	holds "A's data" "$A_STATE"
+}
+
+hold_open() {
+	a_green "$1"
+	update B
+	put last "word of A"
+	A_STATE=$(etcd_state)
+	shutdown
+	start_etcd
+	b_boots
+	way_back open
+	holds "B's data" "$A_STATE"
+}
+
+hold_deformed() {
+	a_green "$1"
+	stop_etcd
+	gbe backup mine
+	start_etcd
+	A_STATE=$(etcd_state)
+	update B
+	shutdown
+	(cd "$DATA" && rm member/snap/db && mkfifo member/snap/db)
+	b_boots
+	way_back deformed
+	holds "B's data" "$A_STATE"
+}
+
+hold_linked() {
+	a_green "$1"
+	update B
+	A_STATE=$(etcd_state)
+	shutdown
+	mv "$DATA" "$ROOT/var/lib/real"
+	ln -s /var/lib/real "$DATA"
+	in_etc
+	b_boots
+	way_back linked
+	no_etc
+	holds "B's data" "$A_STATE"
+}
+
+hold_elsewhere() {
+	a_green "$1"
+	update B
+	A_STATE=$(etcd_state)
+	shutdown
+	config etcd data-dir=/var/lib/etdc
+	in_etc
+	b_boots
+	way_back elsewhere
+	no_etc
+	holds "B's data" "$A_STATE"
+}
+
+# hold_log GRADE: with a good backup, and with an unproven one, which --last-good would not take.
+hold_log() {
+	a_green "$1"
+	update B
+	stop_etcd
+	gbe backup mine
+	start_etcd
+	A_STATE=$(etcd_state)
+	shutdown
+	rm -r "$DATA/member/wal"
+	b_boots
+	way_back log
+	holds "B's data" "$A_STATE"
+}
+
+hold_corrupt() {
+	a_green "$1"
+	[[ $2 == good ]] || gbe mark bad >/dev/null
+	stop_etcd
+	gbe backup mine
+	[[ $2 == good ]] || ! gbe list | grep -q good || fail "there is a good backup"
+	start_etcd
+	A_STATE=$(etcd_state)
+	shutdown
+	config restore on-corrupt-data=refuse
+	for at in 32 4128; do
+		printf '\377\377\377' | dd of="$DATA/member/snap/db" bs=1 seek="$at" conv=notrunc 2>/dev/null
+	done
+	machine_on
+	booted A
+	way_back corrupt
+	holds "A's data" "$A_STATE"
+}
+
+hold_failed_update() {
+	a_green "$1"
+	config restore on-upgrade-from-failed=refuse
+	into_b
+	b_writes
+	judge red
+	os_commit C
+	update C
+	shutdown
+	machine_on
+	booted C
+	way_back failed-update
+	holds "the data from before the updates" "$A_STATE"
+}
+
+hold_unusable() {
+	local name
+
+	ETCD_OF[B]=$ETCD_NEXT
+	a_green "$1"
+	into_b
+	b_writes
+	judge green
+	B_STATE=$(etcd_state)
+	for name in $(gbe list --names); do
+		gbe delete --force "$name" >/dev/null
+	done
+	mkdir -p "$ROOT/usr/bin"
+	: >"$ROOT/usr/bin/rpm-ostree"
+	OTHER=B
+	make_default A
+	reboot
+	booted A
+	way_back unusable
+	booted B
+	holds "B's data" "$B_STATE"
+}
+
+hold_room() {
+	a_green "$1"
+	stop_etcd
+	gbe backup spare
+	gbe mark bad spare
+	start_etcd
+	update B
+	A_STATE=$(etcd_state)
+	shutdown
+	disk_room 40
+	b_boots
+	way_back room
+	holds "B's data" "$A_STATE"
+}
+
+hold_backup() {
+	a_green "$1"
+	config backup directory=/var/store
+	mkdir "$ROOT/var/store"
+	mount -t tmpfs tmpfs "$ROOT/var/store"
+	reboot
+	judge green
+	stop_etcd
+	gbe backup mine
+	start_etcd
+	update B
+	A_STATE=$(etcd_state)
+	shutdown
+	goes_away var-store.mount "$ROOT/var/store"
+	b_boots
+	way_back backup
+	holds "B's data" "$A_STATE"
+}
+
+hold_record() {
+	a_green "$1"
+	update B
+	A_STATE=$(etcd_state)
+	shutdown
+	chattr +i "$ROOT/var/lib/greenboot-etcd/ledger" "$ROOT/var/lib/greenboot-etcd"
+	b_boots
+	way_back record
+	chattr -i "$ROOT/var/lib/greenboot-etcd/ledger" "$ROOT/var/lib/greenboot-etcd"
+	holds "B's data" "$A_STATE"
+}
+
+# faulty POINT=WHAT: a prerun that ends there.
+faulty() {
+	PRERUN=0
+	GREENBOOT_ETCD_FAULT=$1 BUILD=$BUILD_FAULTS hook prerun >"$PRERUN_LOG" 2>&1 || PRERUN=$?
+	cat "$PRERUN_LOG" >&2
+}
+
+hold_half() {
+	a_green "$1"
+	into_b
+	b_writes
+	judge red
+	shutdown
+	MASKED=yes b_boots
+	MASKED=
+	faulty restore-cloned=kill
+	way_back half
+	holds "what A had" "$A_STATE"
+}
+
+hold_crash() {
+	a_green "$1"
+	update B
+	A_STATE=$(etcd_state)
+	shutdown
+	MASKED=yes b_boots
+	MASKED=
+	faulty prerun-started=kill
+	way_back crash
+	holds "B's data" "$A_STATE"
+}
+
+hold_unfinished() {
+	a_green "$1"
+	A_STATE=$(etcd_state)
+	update B
+	config backup at-shutdown=never
+	shutdown
+	MASKED=yes b_boots
+	MASKED=
+	faulty backup-cloned=kill
+	faulty backup-cloned=kill
+	start_prerun
+	way_back unfinished
+	holds "B's data" "$A_STATE"
+}
+
+suite_begin "$@"
+run_case hold-mount hold_mount xfs
+run_case hold-open hold_open xfs
+run_case hold-deformed hold_deformed xfs
+run_case hold-linked hold_linked xfs
+run_case hold-elsewhere hold_elsewhere xfs
+run_case hold-log hold_log xfs
+run_case hold-corrupt-good hold_corrupt xfs good
+run_case hold-corrupt-unproven hold_corrupt xfs unproven
+run_case hold-failed-update hold_failed_update xfs
+run_case hold-unusable hold_unusable xfs
+run_case hold-room hold_room ext4
+run_case hold-backup hold_backup xfs
+run_case hold-record hold_record ext4
+run_case hold-half hold_half xfs
+run_case hold-crash hold_crash xfs
+run_case hold-unfinished hold_unfinished xfs
+suite_end
