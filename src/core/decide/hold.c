@@ -124,7 +124,7 @@ static const struct {
 } places[] = {PLACE(service), PLACE(mount), PLACE(end),	  PLACE(old),	 PLACE(command),
 	      PLACE(backup),  PLACE(spare), PLACE(store), PLACE(reboot), PLACE(newer)};
 
-/* The fact in braces at @place, NULL: unknown. *ret_end: behind the braces. */
+/* The fact in braces at @place, NULL: unknown. *ret_end: after the braces. */
 static const char *
 find_fact(const char *place, const GbeHoldFacts *facts, const char **ret_end)
 {
