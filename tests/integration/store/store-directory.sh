@@ -199,7 +199,7 @@ damaged() {
 	head -c 40000 "$ROOT/var/theirs.db" | gzip >"$entry/$DATA_FILE"
 	bad 6 "not a database with a checksum"
 	(cat "$ROOT/var/theirs.db"; head -c 512 /dev/zero) | gzip >"$entry/$DATA_FILE"
-	bad 6 "not what the checksum"
+	bad 6 "does not match the checksum"
 	echo hello | gzip >"$entry/$DATA_FILE"
 	bad 6 "not a database"
 	cp "$ROOT/var/theirs.db" "$entry/$DATA_FILE"
@@ -243,7 +243,7 @@ damaged() {
 	# What is pushed is looked at, too.
 	flip "$ROOT/var/theirs.db" -5
 	assert_exit 6 gbe store push /var/theirs.db
-	assert_match "why not" "$ERR" "*not what the checksum*"
+	assert_match "why not" "$ERR" "*does not match the checksum*"
 	truncate -s -32 "$ROOT/var/theirs.db"
 	assert_exit 5 gbe store push /var/theirs.db
 	truncate -s 20000 "$ROOT/var/theirs.db"
