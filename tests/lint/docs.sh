@@ -21,7 +21,7 @@ check picture-is-drawn "$(diff <(tests/demo/terminal draw <tests/demo/terminal.t
 	echo "docs/terminal.svg is not tests/demo/terminal.txt: $again")"
 if [ build/demo/terminal -nt "$BUILD/greenboot-etcd" ]; then
 	check picture-is-what-the-demo-prints "$(tests/demo/terminal placeholders <build/demo/terminal |
-		diff tests/demo/terminal.txt - | sed "\$a$again")"
+		diff <(tests/demo/terminal placeholders <tests/demo/terminal.txt) - | sed "\$a$again")"
 else
 	skip picture-is-what-the-demo-prints "optional: make demo"
 fi
