@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The verbs that change the certificates made here (pki.h): init, renew, rotate-ca. Each makes one new directory, makes
- * it live, and looks whether etcd is healthy with it; where it was healthy before and is not now, the old directory is
- * put back. After a kill or a power cut, the next of these verbs first finishes that look. Implemented in change.c,
- * leaves.c, rotate.c, command.c.
+ * it live, and checks the health of etcd. If etcd was healthy before and is not now, the old directory is put back.
+ * After a kill or a power cut, the next of these verbs first finishes that look. Implemented in change.c, leaves.c,
+ * rotate.c, command.c.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ typedef struct {
 	bool dry_run, force, undo;
 	guint64 timeout;  /* seconds for etcd to become healthy */
 	guint64 validity; /* seconds, of a new authority; 0: GBE_AUTHORITY_VALIDITY */
-	/* init, rotate-ca: the files of an authority of one's own; NULL: one is made. */
+	/* init, rotate-ca: the files of an existing authority; NULL: a new one is made. */
 	const char *ca_cert, *ca_key;
 	/* init, rotate-ca: the file of `cluster token` on another member; NULL: none. */
 	const char *token;
@@ -99,7 +99,7 @@ bool gbe_pki_issue_leaves(GbeApp *app, GbePki *pki, GError **error) GBE_CHECKED;
 /* Why a leaf has to be replaced, with its name before it. Newly allocated; NULL: none has to be. *ret_renew_at (may
  * be NULL): when the first one will have to be; -1: unknown. */
 char *gbe_pki_due(GbeApp *app, const GbePki *pki, gint64 *ret_renew_at);
-/* GBE_ERROR_REFUSED: the clock is behind, so due certificates cannot be recognized. */
+/* GBE_ERROR_REFUSED: the clock is slow, so due certificates cannot be recognized. */
 bool gbe_pki_check_clock(const GbePki *pki, GError **error) GBE_CHECKED;
 
 /* ---- `certs issue` and `certs sign`: for another machine, by this device's authority. No list is kept. ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The certificates that this program makes: one directory, which is replaced as a whole. Every change makes a
- * complete, durable directory next to it and exchanges the two, so that a power cut leaves the old one or the new
- * one. The old one stays until etcd was healthy with the new one. The directory is in /var, because a rollback must
- * not bring back an expired certificate. Callers that change the directory hold the program's lock.
+ * The certificates that this program makes: one directory, which is replaced as a whole. Every change makes a complete,
+ * durable directory next to it and exchanges the two. A power cut leaves the old one or the new one. The old one stays
+ * until etcd was healthy with the new one. The directory is in /var, because a rollback must not bring back an expired
+ * certificate. Callers that change the directory hold the program's lock.
  */
 #pragma once
 
@@ -68,8 +68,8 @@ bool gbe_pki_keep(GbeApp *app, GError **error) GBE_CHECKED;
 /* Makes the former directory live again, and removes the present one. */
 bool gbe_pki_put_back(GbeApp *app, GError **error) GBE_CHECKED;
 
-/* The names and addresses that server and peer certificates are for: this machine's, those of [etcd] endpoint and
- * peer-urls, a cluster member's advertised ones, and [certs] names; sorted. Below --root the machine has none. Newly
+/* The sorted names and addresses for server and peer certificates: this machine's, those of [etcd] endpoint and
+ * peer-urls, a cluster member's advertised ones, and [certs] names. Below --root the machine has none. Newly
  * allocated. */
 char **gbe_pki_hosts(GbeApp *app);
 /* Does the machine have a TPM? A key that it seals cannot be opened with the disk alone. */

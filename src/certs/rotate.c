@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A new authority in three steps, each of which can be undone: trust both, issue the certificates by the new one,
- * trust the new one alone. Between two steps, every client and member can get its new files. etcd reads the
- * authorities only when it starts, and its own certificates at each handshake.
+ * A new authority in three steps. Each can be undone: trust both, issue the certificates by the new one, trust the new
+ * one alone. Between two steps, every client and member can get its new files. etcd reads the authorities only when it
+ * starts, and its own certificates at each handshake.
  */
 #include "app/by-hand/by-hand.h"
 #include "certs/change.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The frame of the verbs that make this device a member of a cluster, or no longer one: their tables of steps
+ * The frame of the verbs that begin or end this device's membership of a cluster. It has their tables of steps
  * (app/device/change.h), an intent, and the member's settings (core/units/cluster-env.h). The intent is the state's
  * record `cluster`, written before the first effect. After a kill or a power cut, the same call resumes. Until then any
- * other of these verbs is refused, except `cluster reset --force`. While the key "empties" is true, prerun holds back an
- * etcd without data.
+ * other of these verbs is refused, except `cluster reset --force`. While the key "empties" is true, prerun holds back
+ * an etcd without data.
  */
 #pragma once
 

@@ -251,7 +251,7 @@ leave_again(GbeClusterFrame *frame, GError **error)
 	if ((in && !gbe_members_remove(app, id, &options, &removed, error)) ||
 	    GBE_FAULT("cluster-out-again", error))
 		return false;
-	/* The data of a learner is a copy, and of no use once it has left. Other files may lie with it. */
+	/* The data of a learner is a copy, and of no use once it has left. The directory may have other files. */
 	if (!gbe_cluster_stop(frame, error) ||
 	    !gbe_by_hand_set_aside(app, frame->change.name, bare, &backup, error))
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A look at the whole cluster: the members as the configured etcd knows them, and each of them asked at its own address
- * with the same certificates. Changes nothing.
+ * A look at the whole cluster. The configured etcd lists the members, and each is asked at its own address with the
+ * same certificates. Changes nothing.
  */
 #pragma once
 

@@ -247,8 +247,8 @@ gbe_members_add(GbeApp *app, char *const *urls, const GbeMembersOptions *options
 
 /* ---- promote ---- */
 
-/* *ret_later: a retry may succeed, because the learner has not started or caught up, a voter is away, or the cluster
- * has no leader at the moment. False if etcd gave no answer. */
+/* *ret_later: a retry may succeed. The learner has not started or caught up, a voter is away, or the cluster has no
+ * leader at the moment. False if etcd gave no answer. */
 static bool
 try_to_promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
 	       GbeMembersResult *ret_result, bool *ret_later, GError **error)

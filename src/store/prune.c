@@ -80,7 +80,7 @@ gbe_store_prune(GbeApp *app, const char *directory, bool dry_run, GPtrArray **re
 	for (guint i = 0; i < store->stored->len; i++) {
 		GbeStored *stored = store->stored->pdata[i];
 
-		/* With [store] key, count and remove only snapshots that were signed with it. Otherwise a person who
+		/* With [store] key, count and remove only snapshots that this key has signed. Otherwise a person who
 		 * can only add to the store could make this device remove its own snapshots. */
 		if (stored->state != GBE_STORED_COMPLETE || stored->holds_something ||
 		    (app->config->store.key != NULL && !stored->has_hmac))

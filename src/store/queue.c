@@ -275,7 +275,7 @@ save_record(gpointer data, GError **error)
 	return write_transfer(send->entry_fd, &send->record, error);
 }
 
-/* Does the store have this snapshot already? Two devices of one image that share a prefix may have equal meta files, so
+/* Does the store have this snapshot already? Two devices of one image that share a prefix may have equal meta files. So
  * the size of the data also has to be the same. */
 static bool
 look_there(Send *send, GError **error)

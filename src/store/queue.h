@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Snapshots that wait to be sent, in the state directory: a store of the same layout, where each entry also has a
- * record of how far it was sent (store/core/transfer.h). The newest goes first, and only the newest [store] queue-keep
- * are kept.
+ * Snapshots that wait to be sent, in the state directory. The queue is a store of the same layout. Each entry also has
+ * a record of how far it was sent (store/core/transfer.h). The newest goes first, and only the newest [store]
+ * queue-keep are kept.
  */
 #pragma once
 

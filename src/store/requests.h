@@ -20,9 +20,9 @@ typedef struct {
 	char *result; /* the pushed snapshot, or the backup that the next boot restores */
 } GbeStoredRequest;
 
-/* A request in a directory is accepted only if root owns the file and its directory, and no other user can write to
- * them or remove a directory on the path. A request in a bucket is accepted only with [store] key: the bucket's owner
- * can then ask for a restore, but cannot forge the snapshot. */
+/* A request in a directory is accepted only if root owns the file and its directory. No other user may be able to write
+ * to them or remove a directory on the path. A request in a bucket is accepted only with [store] key: the bucket's
+ * owner can then ask for a restore, but cannot forge the snapshot. */
 /* Sorted by name; empty without a directory for requests. *ret_requests: array of GbeStoredRequest. */
 bool gbe_store_requests_list(GbeApp *app, const char *store, GPtrArray **ret_requests,
 			     GError **error) GBE_CHECKED;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A store of snapshots in the layout of etcd-manager (core/snapshot/name.h, store/core/meta.h), so that snapshots
- * travel between tools: a directory, perhaps a share or a removable disk, or a bucket. Other programs may also use
- * the store: an entry that does not look like a snapshot is shown and never touched, links are not followed, and a
- * missing store is not made. Implemented in snapshots.c, prune.c, age.c.
+ * travel between tools. The store is a bucket or a directory, which may be a share or a removable disk. Other programs
+ * may also use it. An entry that does not look like a snapshot is shown and never touched, links are not followed, and
+ * a missing store is not made. Implemented in snapshots.c, prune.c, age.c.
  */
 #pragma once
 

@@ -38,7 +38,7 @@ bool gbe_certs_archive_make(GbeApp *app, char *const *directories, char *const *
 			    GbeCertsArchive **ret_archive, GError **error) GBE_CHECKED;
 /* Marks the archive's operation as complete; removes all but the newest few archives. */
 bool gbe_certs_archive_close(GbeCertsArchive *archive, GError **error) GBE_CHECKED;
-/* Removes the archive: the files that it holds are unchanged in their place. */
+/* Removes the archive: its files are unchanged at their paths. */
 bool gbe_certs_archive_drop(GbeCertsArchive *archive, GError **error) GBE_CHECKED;
 
 /* Adds the paths of the files and symlinks below @directories that @patterns match. */

@@ -45,10 +45,10 @@ bool gbe_certs_throw_put_back(GError **error, const char *why, bool unwell, bool
 
 /* ---- `certs export` ---- */
 
-/* Writes the files that a client on another machine needs into one gzipped tar: ca.crt, client.crt, client.key (those
- * that [etcd] names), etcdctl.env for a shell, README. The file appears as a whole, with mode 0600, and never
- * replaces another file (fs/part.h). @path as the user typed it. GBE_ERROR_REFUSED: no credentials are configured, or
- * one cannot be used. */
+/* Writes the files that a client on another machine needs into one gzipped tar. These are ca.crt, client.crt,
+ * client.key (as [etcd] names them), etcdctl.env for a shell, and README. The file appears as a whole, with mode 0600,
+ * and never replaces another file (fs/part.h). @path as the user typed it. GBE_ERROR_REFUSED: no credentials are
+ * configured, or one cannot be used. */
 bool gbe_certs_export(GbeApp *app, const char *path, GError **error) GBE_CHECKED;
 /* Writes a new file of the caller's, 0600, whole or not at all; replaces none. */
 bool gbe_certs_write_file(const GbeApp *app, GBytes *content, const char *path,

@@ -26,10 +26,10 @@ void gbe_configuration_choose(GbeApp *app, const char *deployment, char **ret_co
 /* The configuration that a deployment will have: the files of its own /usr, and those of today's /etc. */
 bool gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config,
 			       GError **error) GBE_CHECKED;
-/* For a person who asks: sets app->config to what is right in the files, and returns all that is wrong (of char *), also
- * unknown groups and keys. Free with g_ptr_array_unref(). systemd-analyze decides whether a schedule is a calendar event,
- * but not below --root, where another systemd will read it. @names: also finds settings that name a unit or the
- * service's port that this device does not have, and adds a warning to ->config for a path. Implemented in check.c. */
+/* For a person who asks: sets app->config from the valid lines of the files, and returns all errors (of char *), also
+ * unknown groups and keys. Free with g_ptr_array_unref(). systemd-analyze decides whether a schedule is a calendar
+ * event, but not below --root, where another systemd will read it. @names: also finds settings that name a missing unit
+ * or another port than the service's. A missing path is a warning in ->config. Implemented in check.c. */
 GPtrArray *gbe_configuration_check(GbeApp *app, bool names);
 
 /* The rest is shared with state.c and check.c. The generator links configuration.c without them. */

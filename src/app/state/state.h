@@ -110,9 +110,9 @@ void gbe_state_note_entry(GbeApp *app, GbeLedgerKind kind, const GbeManifest *ma
 			  const char *reason);
 
 /*
- * /run/greenboot-etcd/prerun-done, {ended, monotonic_usec, held, reason, hold, why, steps}: the last prerun of this boot tells the
- * MOTD, the health check and `run` whether it holds etcd back. The file is on a tmpfs, so that it can be read and
- * written while a disk hangs or is full. A power cut removes it.
+ * /run/greenboot-etcd/prerun-done, {ended, monotonic_usec, held, reason, hold, why, steps}. Written by the last prerun
+ * of this boot, for the MOTD, the health check and `run`: is etcd held back? The file is on a tmpfs, so that it can be
+ * read and written while a disk hangs or is full. A power cut removes it.
  */
 #define GBE_PRERUN_DONE "prerun-done"
 /* @held NULL, or of GBE_HOLD_NO: etcd starts; @reason then says what went wrong, NULL: nothing. A failure is noted in the

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Checks the running etcd before its database is changed: is its data on this device, is it healthy, is there room,
- * and is every other process off it? Also takes a copy before the change. This module does not change etcd.
+ * Checks the running etcd before its database is changed. Its data must be on this device and unused by other
+ * processes, etcd healthy, and the disk not full. Also takes a copy before the change. This module does not change
+ * etcd.
  */
 #pragma once
 
@@ -41,9 +42,9 @@ bool gbe_live_etcd_check_root(const GbeLiveEtcd *live, GError **error) GBE_CHECK
 /* By the last look: is there room for a new database next to the old one? GBE_ERROR_NO_SPACE, _CANNOT_TELL. */
 bool gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
 
-/* Takes a verified copy of the present state. *ret_name: a backup's name when the file system clones; else the
- * path of a snapshot, GBE_BEFORE_FILE, which replaces the one before. A full second database is not kept as a
- * backup: retention would keep it for long, but only a failure of the coming change makes it useful. */
+/* Takes a verified copy of the present state. *ret_name: a backup's name when the file system clones; else the path of
+ * a snapshot, GBE_BEFORE_FILE, which replaces the one before. A full second database is not kept as a backup: retention
+ * would keep it for long, but it is useful only if the coming change fails. */
 bool gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name,
 			   GError **error) GBE_CHECKED;
 #define GBE_BEFORE_FILE GBE_STATE_DIR "/before-maintenance.db"

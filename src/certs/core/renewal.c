@@ -5,7 +5,7 @@
 
 #define HOUR 3600
 #define DAY (24 * HOUR)
-/* The clock of a peer may be behind by this. */
+/* The clock of a peer may be slow by this. */
 #define LEAF_EARLIER HOUR
 #define AUTHORITY_EARLIER DAY
 
@@ -30,7 +30,7 @@ gbe_renewal_reason(const GbeLeafFacts *leaf, gint64 now)
 		return g_strdup("another authority has signed it");
 	if (leaf->lacks != NULL)
 		return g_strdup_printf("it is not for %s", leaf->lacks);
-	/* Do not renew by a clock that is behind: the new certificate would be as wrong as the clock. */
+	/* Do not renew by a slow clock: the new certificate would be as wrong as the clock. */
 	if (!gbe_renewal_clock_is_right(now, leaf->authority_not_before))
 		return NULL;
 	if (now < leaf->not_before)

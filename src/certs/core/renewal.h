@@ -17,7 +17,7 @@ typedef struct {
 
 /* Two thirds of its life. */
 gint64 gbe_renewal_at(gint64 not_before, gint64 not_after);
-/* False: the clock is behind, so certificates cannot be judged. */
+/* False: the clock is slow, so certificates cannot be judged. */
 bool gbe_renewal_clock_is_right(gint64 now, gint64 authority_not_before);
 /* Why it is to be replaced at @now; newly allocated, NULL: it is not. */
 char *gbe_renewal_reason(const GbeLeafFacts *leaf, gint64 now);

@@ -109,7 +109,7 @@ print_protection(const GbeStatus *status)
 	gbe_print("\n");
 }
 
-/* The facts behind the other lines, for people who know the rules. */
+/* The facts of the decision, for people who know the rules. */
 static void
 print_details(const GbeStatus *status)
 {

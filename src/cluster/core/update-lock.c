@@ -52,8 +52,8 @@ gbe_turn_of(const GbeFacts *facts, const GPtrArray *listed, const GbeListed *sta
 	return is_red ? GBE_TURN_RED : GBE_TURN_TRIAL;
 }
 
-/* Not listed: wait. A lock that is not, or no longer, its own is not taken for an update that is under way: a person
- * has taken the lock away. */
+/* Not listed: wait. An update that is under way does not take a lock that is not its own: a person has taken the lock
+ * away. */
 static const GbeLockStep steps[GBE_N_TURNS][GBE_N_LOCK_KEYS] = {
     [GBE_TURN_BY_HAND] = {[GBE_LOCK_KEY_FREE] = GBE_LOCK_FORGET,
 			  [GBE_LOCK_KEY_OWN] = GBE_LOCK_HOLD,

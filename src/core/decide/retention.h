@@ -34,8 +34,8 @@ typedef struct {
 GArray *gbe_retention_apply(const GbeFacts *facts);
 
 /* The backup that a person needs least, when retention may remove none. In this order, each time the oldest: bad, set
- * aside, not the last of its kind, the last of a deployment that is not booted (*ret_last). NULL: the booted deployment
- * may need each. */
+ * aside, not the last of its kind, the last of an unbooted deployment (*ret_last). NULL: the booted deployment may need
+ * each. */
 const GbeManifest *gbe_retention_least(const GbeFacts *facts, bool *ret_last);
 
 /* Would removing @name (by hand) break the floor? *ret_why (static) says for what it is the last backup. */

@@ -135,8 +135,8 @@ const GbeTakeOver *gbe_situation_own(const GbeFacts *facts, char **ret_why);
 const GbeManifest *gbe_situation_candidate(const GbeFacts *facts, bool usable);
 /* The newest good backup of the booted deployment, else the newest good one of any deployment. NULL: none. */
 const GbeManifest *gbe_situation_last_good(const GbeFacts *facts);
-/* The best backup that a person can restore without --force: the last good one, else the newest valid one. NULL: there
- * is none. */
+/* The best backup that a person can restore without --force: the last good one, else the newest valid one. NULL: no
+ * such backup. */
 const GbeManifest *gbe_situation_restorable(const GbeFacts *facts);
 /* The backup that the pending request means now; NULL: none. */
 const GbeManifest *gbe_situation_request(const GbeFacts *facts);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The XML that an object store answers, in pieces, by GLib's parser of markup: it knows no entity of a document's own,
- * so that none expands. Depth, text and size are limited. Attributes and name spaces are ignored. The root element is
- * checked before any other element is passed on.
+ * Reads the XML that an object store answers, in pieces, by GLib's parser of markup. That parser expands no entities
+ * that a document defines. Depth, text and size are limited. Attributes and name spaces are ignored. The root element
+ * is checked before any other element is passed on.
  */
 #pragma once
 
