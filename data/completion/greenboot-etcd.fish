@@ -165,7 +165,7 @@ function __greenboot_etcd_row
 		case 'status'
 			printf '%s\n' --check --full
 		case 'undo'
-			printf '%s\n' --stop --force --dry-run -n
+			printf '%s\n' --stop --next-boot --cancel --force --dry-run -n
 		case 'unpin'
 			printf '%s\n' :@backup ... --dry-run -n
 		case 'verify'

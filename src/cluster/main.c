@@ -473,7 +473,8 @@ print_left(const GbeCli *cli, const GbeClusterLeft *left, bool leaves)
 	if (left->backup.name != NULL)
 		gbe_print("its data is backup %s%s\n", left->backup.name,
 			  leaves ? ""
-				 : "; `greenboot-etcd undo` brings it back, with its certificates");
+				 : "; `greenboot-etcd undo --stop` brings it back, with its "
+				   "certificates");
 }
 
 static bool

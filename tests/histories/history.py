@@ -764,6 +764,8 @@ class History:
         if contents & {"?"}:
             contents = have
         done = self.restore(event, ["undo"], contents)
+        if self.status == 5 and "what a failed update wrote" in "".join(self.undo_words):
+            done = self.restore(event, ["undo", "--force"], contents)
         self.need(not done or not sure or self.status == 0 or self.faulty,
                   "undo ended with %s, though what was displaced is there: %s" % (self.status, self.undo_words))
         return done

@@ -83,10 +83,107 @@ restore_while_running() {
 	assert_exit 4 gbe restore first --stop
 	assert_exit 0 gbe restore first -n --stop
 	assert_match "stdout" "$OUT" "*would restore first*"
+	# A wrong name is told before the running etcd. A dry run tells the plan.
+	assert_exit 1 gbe restore nope
+	assert_match "stderr" "$ERR" "*no backup nope*"
+	assert_exit 0 gbe restore first -n
+	assert_match "stdout" "$OUT" "*would restore first*"
 	etcd_running
 	stop_etcd
 	assert_exit 0 gbe restore first
 	assert_match "the loss" "$OUT" "restored first; this lost what etcd has written *since backup first*"
+	assert_match "the way back" "$OUT" "*greenboot-etcd undo --stop*"
+	start_etcd
+	assert_exit 4 gbe undo
+	assert_match "stderr" "$ERR" "*etcd has /var/lib/etcd open*--stop*--next-boot*"
+	assert_exit 0 gbe undo -n
+	assert_match "stdout" "$OUT" "*would restore *"
+	assert_exit 0 gbe undo --next-boot
+	assert_exit 0 gbe --json undo --cancel
+	assert_eq "cancelled" "$(jq .cancelled <<<"$OUT")" true
+	assert_exit 2 gbe undo --stop --next-boot
+}
+
+# undo at the next boot.
+undo_next_boot() {
+	local one
+
+	running xfs
+	stop_etcd
+	gbe backup first
+	start_etcd
+	put round 2
+	one=$(etcd_state)
+	stop_etcd
+	assert_exit 0 gbe restore first
+	start_etcd
+	assert_exit 0 gbe undo --next-boot
+	reboot
+	holds "undone" "$one"
+}
+
+# What a failed update wrote comes back only with --force, and no text advises it.
+undo_after_failure() {
+	local advice written
+
+	a_green xfs
+	into_b
+	b_writes
+	written=$(etcd_state)
+	fails_back
+	advice="$(motd) $(gbe status) $(<"$PRERUN_LOG")"
+	[[ $advice != *"etcd undo"* ]] || fail "undo is advised: $advice"
+	assert_exit 5 gbe undo -n
+	assert_match "stderr" "$ERR" "*graded bad*failed update*--force"
+	assert_exit 5 gbe undo --next-boot
+	stop_etcd
+	assert_exit 5 gbe undo
+	assert_exit 0 gbe undo --force
+	start_etcd
+	holds "B's data" "$written"
+	# A person asked for that.
+	stop_etcd
+	assert_exit 0 gbe undo
+}
+
+# undo after the backup that it needs was deleted.
+undo_after_delete() {
+	local displaced
+
+	running xfs
+	stop_etcd
+	gbe backup first
+	start_etcd
+	put round 2
+	stop_etcd
+	assert_exit 0 gbe --json restore first
+	displaced=$(jq -r .displaced <<<"$OUT")
+	assert_exit 0 gbe delete --force "$displaced"
+	assert_exit 1 gbe undo
+	assert_match "stderr" "$ERR" "*nothing to undo*$displaced*was deleted*"
+}
+
+# The last good backup stays, although an unproven one is left.
+last_good() {
+	local name
+
+	running xfs
+	stop_etcd
+	gbe backup one
+	gbe mark good one
+	start_etcd
+	reboot
+	put round 2
+	stop_etcd
+	gbe backup two
+	for name in $(gbe list --names); do
+		[[ $name == one || $name == two ]] || gbe delete --force "$name"
+	done
+	assert_eq "grades" "$(grade_of one) $(grade_of two)" "good unproven"
+	assert_exit 5 gbe delete one
+	assert_match "stderr" "$ERR" "*one is the last good one: *not protected*--force*"
+	assert_exit 0 gbe delete one --force
+	assert_match "stderr" "$ERR" "*last good*not protected*"
 }
 
 # labelled NAME (LABEL KEY)...: `show` has each value under its own label.
@@ -630,6 +727,10 @@ done
 run_case "hand-there-and-back-fragmented@btrfs-subvol" there_and_back_fragmented
 run_case hand-while-running while_running
 run_case hand-restore-while-running restore_while_running
+run_case hand-undo-next-boot undo_next_boot
+run_case hand-undo-after-failure undo_after_failure
+run_case hand-undo-after-delete undo_after_delete
+run_case hand-last-good last_good
 for kind in $(kinds "xfs btrfs-subvol"); do
 	run_case "hand-live@$kind" live "$kind"
 done

@@ -121,7 +121,7 @@ START_TEST(to_the_journal)
 	ck_assert_str_eq(FIELD(entry, "GREENBOOT_ETCD_DURATION_USEC"), "1500");
 	ck_assert_str_eq(FIELD(entry, "MESSAGE"),
 			 "Restored the data of etcd from before: the update failed "
-			 "(greenboot-etcd undo puts back what was displaced)");
+			 "(`greenboot-etcd undo --stop` puts the replaced data back)");
 	text = on_stderr();
 	ck_assert_str_eq(text, "");
 }

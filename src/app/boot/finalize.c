@@ -93,7 +93,7 @@ hand_back(GbeApp *app, GbeObserved *observed, GbeShutdown *shutdown, GError **er
 	if (!gbe_restore_run(app, observed, shutdown->hand_back->name, NULL, displaced->sequence,
 			     displaced, &options, NULL, error))
 		return gbe_prefix(error, "hand-back");
-	fields.reason = fields.displaced = displaced->name;
+	fields.reason = displaced->name;
 	gbe_event_restored(&fields);
 	return true;
 }

@@ -230,7 +230,8 @@ do_restore(Execution *e, const GbeAction *action)
 
 	if (try_restore(e, action, &timing, &half, &error)) {
 		fields.duration_usec = timing.total_usec;
-		fields.displaced = displace != NULL ? displace->manifest->name : NULL;
+		if (displace != NULL && displace->manifest->grade != GBE_GRADE_BAD)
+			fields.displaced = displace->manifest->name;
 		gbe_event_restored(&fields);
 		note_last(e, action, "done", action->reason, timing.total_usec);
 		return true;

@@ -81,22 +81,32 @@ still_open(const GbeSession *session, GError **error)
 {
 	const GbeFacts *facts = session->observed->facts;
 
+	static const struct {
+		const char *operation, *hint, *without_clones;
+	} hints[] = {
+	    {"backup", "use --stop or --live, or stop it first", "use --stop, or stop it first"},
+	    {"restore", "use --stop or --next-boot, or stop it first", NULL},
+	    {"undo", "use --stop or --next-boot, or stop it first", NULL}};
+	const char *hint = "stop it first";
+
 	if (facts->data_open == GBE_UNKNOWN)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "whether somebody has %s open cannot be told: %s%s",
+				 "cannot determine whether a process has %s open: %s%s",
 				 session->observed->data->path,
 				 facts->data_open_why != NULL ? facts->data_open_why : "unknown",
 				 facts->deformed ? "; use --stop" : "");
 	if (session->how.stop_allowed)
 		return gbe_throw(error, GBE_ERROR_BUSY,
-				 "somebody has %s open although %s is stopped; end that etcd first",
+				 "another process has %s open although %s is stopped; end it first",
 				 session->observed->data->path,
 				 session->change.app->config->etcd.service);
-	return gbe_throw(error, GBE_ERROR_BUSY, "etcd has %s open; use --stop%s, or stop it first",
-			 session->observed->data->path,
-			 g_str_equal(session->how.operation, "backup")
-			     ? ", or --live where the file system clones"
-			     : ", or --next-boot");
+	for (gsize i = 0; i < G_N_ELEMENTS(hints); i++)
+		if (g_str_equal(session->how.operation, hints[i].operation))
+			hint = hints[i].without_clones != NULL && facts->clones == GBE_NO
+				   ? hints[i].without_clones
+				   : hints[i].hint;
+	return gbe_throw(error, GBE_ERROR_BUSY, "etcd has %s open; %s",
+			 session->observed->data->path, hint);
 }
 
 /* An etcd that lives and dies with the service (`run`) stops after it. */
@@ -118,7 +128,7 @@ observe_stopped(GbeSession *session, GError **error)
 			return true;
 		if (!said && waited > BOUND_QUIET_MS)
 			gbe_complain(
-			    "%s is stopped, and somebody still has %s open: waiting, for %d s "
+			    "%s is stopped, but a process still has %s open: waiting, for %d s "
 			    "at most",
 			    session->change.app->config->etcd.service,
 			    session->observed->data->path, BOUND_WAIT_MS / 1000);
@@ -140,10 +150,11 @@ gbe_session_quiesce(gpointer change, GError **error)
 		return true;
 	if (how->open_allowed && facts->data_open == GBE_YES)
 		return true;
-	if (how->dry_run && how->stop_allowed)
+	/* A dry run says what would be done once etcd is stopped. */
+	if (how->dry_run && (how->stop_allowed || facts->data_open == GBE_YES))
 		return true;
-	/* By its files, no running etcd can be told; below --root none runs. */
-	if (facts->deformed && app->below_root)
+	/* A running etcd has no sign in such files; below --root none runs. */
+	if (facts->deformed && (app->below_root || how->dry_run))
 		return true;
 	if ((facts->data_open != GBE_YES && !facts->deformed) || !how->stop_allowed)
 		return still_open(session, error);

@@ -32,6 +32,32 @@ typedef struct {
 
 /* ---- the backup that a person means, and the reasons not to restore it; its data is not read ---- */
 
+static bool
+find_displaced(const GbeObserved *observed, const GbeManifest **ret_source, GError **error)
+{
+	const GbeFacts *facts = observed->facts;
+	bool failed;
+
+	*ret_source = gbe_situation_undo(facts, &failed);
+	if (*ret_source != NULL)
+		return true;
+	if (facts->unread != NULL)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
+				 "cannot determine the data that the last restore set aside (%s); "
+				 "`greenboot-etcd list` shows the backups",
+				 facts->unread);
+	if (facts->undo.name == NULL)
+		return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+				 "nothing to undo: no restore has set data aside; "
+				 "`greenboot-etcd log` shows what was done");
+	if (facts->store == GBE_NO)
+		return gbe_observed_no_store(observed, error);
+	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			 "nothing to undo: the last restore set the data aside as %s, and that "
+			 "backup was deleted; `greenboot-etcd log` shows what was done",
+			 facts->undo.name);
+}
+
 /* Finds the backup that @options mean now. The backup belongs to @observed. */
 static bool
 find_source(const GbeObserved *observed, const GbeByHandRestore *options,
@@ -42,26 +68,8 @@ find_source(const GbeObserved *observed, const GbeByHandRestore *options,
 
 	if (options->target == GBE_BY_HAND_NAMED)
 		return gbe_session_find(observed, options->name, ret_source, error);
-	if (options->target == GBE_BY_HAND_UNDO) {
-		if (facts->undo.name == NULL && facts->unread != NULL)
-			return gbe_throw(
-			    error, GBE_ERROR_CANNOT_TELL,
-			    "cannot determine the data that the last restore set aside (%s); "
-			    "`greenboot-etcd list` shows the backups",
-			    facts->unread);
-		if (facts->undo.name == NULL)
-			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-					 "nothing to undo: no restore has displaced anything; "
-					 "`greenboot-etcd log` shows what was done");
-		*ret_source = gbe_facts_backup_of(facts, &facts->undo);
-		if (*ret_source == NULL && gbe_facts_backup(facts, facts->undo.name) != NULL)
-			return gbe_throw(error, GBE_ERROR_NOT_FOUND,
-					 "what the last restore displaced was deleted; %s is "
-					 "another backup of that name",
-					 facts->undo.name);
-		return *ret_source != NULL ||
-		       gbe_session_find(observed, facts->undo.name, ret_source, error);
-	}
+	if (options->target == GBE_BY_HAND_UNDO)
+		return find_displaced(observed, ret_source, error);
 	source = gbe_situation_last_good(facts);
 	if (source != NULL) {
 		*ret_source = source;
@@ -87,6 +95,8 @@ static bool
 check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source,
 	     const GbeByHandRestore *options, GError **error)
 {
+	bool failed;
+
 	if (source->consumed)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "backup %s has no data of its own any more: a restore without "
@@ -94,7 +104,17 @@ check_source(GbeApp *app, const GbeFacts *facts, const GbeManifest *source,
 				 source->name);
 	if (options->force)
 		return true;
-	/* An undo takes the data displaced last, even if it was graded bad. */
+	if (options->target == GBE_BY_HAND_UNDO && gbe_situation_undo(facts, &failed) != NULL &&
+	    failed)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is graded bad (%s): `undo` would bring back what a "
+				 "failed update wrote; look with `greenboot-etcd show %s`, or "
+				 "add --force",
+				 source->name,
+				 source->grade_reason != NULL ? source->grade_reason
+							      : "no reason recorded",
+				 source->name);
+	/* A person asked for the restore, whatever the grade of the data that it set aside. */
 	if (source->grade == GBE_GRADE_BAD && options->target != GBE_BY_HAND_UNDO)
 		return gbe_throw(
 		    error, GBE_ERROR_REFUSED,
@@ -359,17 +379,18 @@ choose_source(gpointer change, GError **error)
 	/* An earlier restore may have been cut before this. */
 	if (!options->dry_run && !follow_settings(restore, error))
 		return false;
-	/* Without --stop, a running etcd is in the way, whatever the backup is. */
-	if (!options->stop && !options->dry_run && !gbe_session_quiesce(restore, error))
-		return false;
 	for (;;) {
 		const GbeManifest *source;
 		g_autoptr(GError) local = NULL;
 		g_autoptr(GError) why = NULL;
 		bool damaged;
 
-		if (!find_source(observed, options, &source, error) ||
-		    !check_restore(restore, source, true, error))
+		if (!find_source(observed, options, &source, error))
+			return false;
+		/* Before the backup is read: without --stop, a running etcd is in the way. */
+		if (!options->stop && !gbe_session_quiesce(restore, error))
+			return false;
+		if (!check_restore(restore, source, true, error))
 			return false;
 		if (options->force || gbe_restore_validate(app, observed->store, source,
 							   &restore->look_usec, &local)) {

@@ -87,6 +87,21 @@ is_trials_base(const GbeFacts *facts, const char *name)
 	return false;
 }
 
+/* Is @manifest good, and no good backup left without it? */
+static bool
+is_last_good(const GbeFacts *facts, const GbeManifest *manifest)
+{
+	g_autoptr(GPtrArray) others = g_ptr_array_new();
+	GbeFacts without = *facts;
+
+	GBE_EACH(GbeManifest *, backup, facts->backups)
+		if (backup != manifest)
+			g_ptr_array_add(others, backup);
+	without.backups = others;
+	return manifest->grade == GBE_GRADE_GOOD && gbe_situation_last_good(&without) == NULL &&
+	       gbe_situation_last_good(facts) != NULL;
+}
+
 static bool
 check_removal(const GbeObserved *observed, const char *name, bool force, GError **error)
 {
@@ -124,6 +139,26 @@ check_removal(const GbeObserved *observed, const char *name, bool force, GError 
 	return true;
 }
 
+/* An unproven backup may be left, but none that is known to be good. */
+static bool
+check_last_good(const StoreChange *store, const char *name, GError **error)
+{
+	const GbeFacts *facts = store->session.observed->facts;
+	const GbeManifest *manifest = gbe_facts_backup(facts, name);
+
+	if (manifest == NULL || !is_last_good(facts, manifest))
+		return true;
+	if (!store->force)
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "backup %s is the last good one: without it, the data is not "
+				 "protected; make another one first, or --force",
+				 name);
+	gbe_complain("backup %s is the last good one: until there is another, the data is not "
+		     "protected",
+		     name);
+	return true;
+}
+
 static bool
 remove_one(GbeSession *session, const char *name, const char *reason, GError **error)
 {
@@ -145,7 +180,8 @@ check_removals(const StoreChange *store, GError **error)
 	GbeFacts *facts = store->session.observed->facts;
 	g_autoptr(GPtrArray) all = g_ptr_array_copy(facts->backups, NULL, NULL);
 	GPtrArray *own = facts->backups;
-	bool fine = true;
+	/* A restore that is to discard what it displaced has put a backup in its place. */
+	bool by_name = store->restored == NULL, fine = true;
 
 	/* A copy of the store's list without what was checked, so that two names together are not the last two valid
 	 * backups. */
@@ -154,7 +190,8 @@ check_removals(const StoreChange *store, GError **error)
 	for (guint i = 0; store->names[i] != NULL && fine; i++) {
 		const char *name = store->names[i];
 
-		fine = check_removal(store->session.observed, name, store->force, error);
+		fine = check_removal(store->session.observed, name, store->force, error) &&
+		       (!by_name || check_last_good(store, name, error));
 		if (fine)
 			g_ptr_array_remove(all, (gpointer)gbe_facts_backup(facts, name));
 	}

@@ -450,6 +450,7 @@ note_last_operation(GbeApp *app, const GbeObserved *observed, GPtrArray *to)
 	bool this_run = gbe_facts_is_this_run(facts, last->run);
 	bool was_held = g_strcmp0(last->result, "held") == 0;
 	g_autofree char *hint = NULL;
+	bool failed = false;
 
 	if (done != NULL ? gbe_json_bool(done, "held", false) : was_held && this_run) {
 		note_held(app, observed, done, reason, to);
@@ -480,9 +481,7 @@ note_last_operation(GbeApp *app, const GbeObserved *observed, GPtrArray *to)
 		/* Done by a rule, but a person may want something else. */
 		if (g_str_equal(last->operation, "restore"))
 			gbe_notice_add(to, GBE_NOTICE_LAST,
-				       /* Not after a failed update: its data would come back. */
-				       facts->undo.name != NULL && (g_str_equal(last->rule, "2") ||
-								    g_str_equal(last->rule, "10b"))
+				       gbe_situation_undo(facts, &failed) != NULL && !failed
 					   ? "`greenboot-etcd undo --stop` puts back what was there"
 					   : NULL,
 				       "etcd's data was replaced by backup %s at this boot (%s)",

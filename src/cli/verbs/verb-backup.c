@@ -17,6 +17,10 @@ static char *arg_keep_existing;
 #define OPTION_STOP "stop", 0, &arg_stop, "Stop etcd's service for it, and start it again"
 #define OPTION_FORCE "force", 0, &arg_force, "Do what is refused as unsafe without it"
 
+#define OPTION_NEXT_BOOT                                                                           \
+	"next-boot", 0, &arg_next_boot, "Restore at the next boot, before etcd starts"
+#define OPTION_CANCEL "cancel", 0, &arg_cancel, "Cancel the request of --next-boot"
+
 const GbeOption gbe_options_backup[] = {
     {"description", 'd', &arg_description, "Describe the backup", "TEXT"},
     {OPTION_STOP},
@@ -30,8 +34,8 @@ const GbeOption gbe_options_backup[] = {
 const GbeOption gbe_options_restore[] = {
     {"last-good", 0, &arg_last_good, "Restore the newest good backup"},
     {OPTION_STOP},
-    {"next-boot", 0, &arg_next_boot, "Restore at the next boot, before etcd starts"},
-    {"cancel", 0, &arg_cancel, "Cancel the request of --next-boot"},
+    {OPTION_NEXT_BOOT},
+    {OPTION_CANCEL},
     {"keep-existing", 0, &arg_keep_existing,
      "Move the present data to DIR, and make no backup of it", "DIR", GBE_A_DIRECTORY},
     {"skip-backup", 0, &arg_skip_backup,
@@ -41,10 +45,10 @@ const GbeOption gbe_options_restore[] = {
     {NULL},
 };
 
-const GbeOption gbe_options_undo[] = {{OPTION_STOP},
-				      {OPTION_FORCE},
-				      {GBE_DRY_RUN(arg_dry_run)},
-				      {NULL}};
+const GbeOption gbe_options_undo[] = {
+    {OPTION_STOP},  {OPTION_NEXT_BOOT},		{OPTION_CANCEL},
+    {OPTION_FORCE}, {GBE_DRY_RUN(arg_dry_run)}, {NULL},
+};
 
 typedef struct {
 	GbeByHandResult done;
@@ -164,11 +168,12 @@ print_displaced(const GbeByHandResult *result, bool removed, const char *stays)
 		gbe_print("the data that was there stays as %s: %s\n", result->displaced, stays);
 	else if (result->displaced != NULL && arg_skip_backup)
 		gbe_print("the data that was there goes once etcd is healthy and its run green; "
-			  "until then it is %s, and `greenboot-etcd undo` brings it back\n",
+			  "until then it is %s, and `greenboot-etcd undo --stop` brings it "
+			  "back\n",
 			  result->displaced);
 	else if (result->displaced != NULL)
-		gbe_print("the data that was there is kept as %s; `greenboot-etcd undo` brings it "
-			  "back\n",
+		gbe_print("the data that was there is kept as %s; `greenboot-etcd undo --stop` "
+			  "brings it back\n",
 			  result->displaced);
 }
 
@@ -199,6 +204,11 @@ print_restored(GbeCli *cli, const GbeByHandResult *result, bool removed, const c
 	else
 		gbe_print("restored %s; this lost %s\n", result->name, result->loss);
 	print_displaced(result, removed, stays);
+	/* Without --stop, the restore found etcd stopped. */
+	if (!result->service_restarted && !cli->app->below_root && !cli->app->initramfs &&
+	    !gbe_config_is_off(cli->app->config))
+		gbe_print("etcd is not running: `systemctl start %s` starts it\n",
+			  cli->app->config->etcd.service);
 	if (cli->verbose)
 		print_cost(result);
 }
@@ -278,7 +288,7 @@ request(GbeCli *cli, const GbeByHandRestore *options, GError **error)
 }
 
 static bool
-check_restore(char **arguments, GError **error)
+check_restore(char **arguments, bool undo, GError **error)
 {
 	if (arg_cancel) {
 		if (arguments[0] != NULL || arg_last_good || arg_stop || arg_next_boot ||
@@ -286,9 +296,12 @@ check_restore(char **arguments, GError **error)
 			return gbe_throw(error, GBE_ERROR_USAGE, "--cancel stands alone");
 		return true;
 	}
-	if ((arguments[0] != NULL) == (bool)arg_last_good)
+	if (!undo && arguments[0] == NULL && !arg_last_good)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "restore needs the name of a backup or --last-good");
+	if (arguments[0] != NULL && arg_last_good)
+		return gbe_throw(error, GBE_ERROR_USAGE,
+				 "restore takes a name or --last-good, not both");
 	if (arg_stop && arg_next_boot)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--stop and --next-boot exclude each other");
@@ -330,7 +343,7 @@ gbe_verb_restore(GbeCli *cli, char **arguments, GError **error)
 	g_auto(GbeByHandResult) result = {0};
 	g_autofree char *place = NULL;
 
-	if (!check_restore(arguments, error) || !resolve_place(cli->app, &place, error))
+	if (!check_restore(arguments, false, error) || !resolve_place(cli->app, &place, error))
 		return false;
 	options.keep_existing = place;
 	if (arg_cancel)
@@ -355,6 +368,12 @@ gbe_verb_undo(GbeCli *cli, char **arguments, GError **error)
 				    .announce_data = cli};
 	g_auto(GbeByHandResult) result = {0};
 
+	if (!check_restore(arguments, true, error))
+		return false;
+	if (arg_cancel)
+		return cancel(cli, error);
+	if (arg_next_boot)
+		return request(cli, &options, error);
 	if (!gbe_by_hand_restore(cli->app, &options, &result, error))
 		return false;
 	gbe_cli_changed(cli, arg_dry_run);

@@ -105,7 +105,8 @@ typedef struct {
 	GHashTable *starts;
 	char *
 	    fell_back; /* the deployment of a start since the last take-over that was not the default; NULL */
-	GbeBackupRef undo; /* the data that the last restore displaced */
+	GbeBackupRef undo; /* the data that the last restore displaced; the backup may be deleted */
+	bool undo_asked;   /* a person asked for that restore */
 	GbeRequest request;
 	char *request_why;  /* why it cannot be done, as far as known; NULL */
 	bool request_waits; /* a --next-boot request waits after the command line's */

@@ -59,8 +59,10 @@ gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over)
 		if (take_over->found.name != NULL)
 			gbe_backup_ref_set(&before->left, take_over->found);
 	}
-	if (take_over->source != NULL || take_over->asked)
+	if (take_over->source != NULL || take_over->asked) {
 		gbe_backup_ref_set(&facts->undo, take_over->found);
+		facts->undo_asked = take_over->asked;
+	}
 	/* A start does one request: one of the command line cancels a waiting one. A restore by hand is a later wish
 	 * than a request that waits for the next boot. */
 	if (request != NULL || take_over->asked)
@@ -170,10 +172,6 @@ fold_record(GbeFacts *facts, const GbeLedgerRecord *record)
 			facts->intent_why = g_strdup(error->message);
 	} else if (record->kind == GBE_LEDGER_INTENT_ENDED) {
 		end_intent(facts);
-	} else if (record->kind == GBE_LEDGER_REMOVED) {
-		if (gbe_ledger_number(object, "number") == facts->undo.sequence &&
-		    g_strcmp0(gbe_json_string(object, "backup", NULL), facts->undo.name) == 0)
-			gbe_backup_ref_clear(&facts->undo);
 	} else if (record->kind == GBE_LEDGER_REQUEST) {
 		if (!gbe_request_from_json(object, &facts->request, NULL))
 			gbe_request_clear(&facts->request);

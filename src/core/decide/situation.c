@@ -132,6 +132,15 @@ gbe_situation_restorable(const GbeFacts *facts)
 }
 
 const GbeManifest *
+gbe_situation_undo(const GbeFacts *facts, bool *ret_failed)
+{
+	const GbeManifest *backup = gbe_facts_backup_of(facts, &facts->undo);
+
+	*ret_failed = backup != NULL && !facts->undo_asked && backup->grade == GBE_GRADE_BAD;
+	return backup;
+}
+
+const GbeManifest *
 gbe_situation_request(const GbeFacts *facts)
 {
 	switch (facts->request.kind) {

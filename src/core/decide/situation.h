@@ -138,6 +138,9 @@ const GbeManifest *gbe_situation_last_good(const GbeFacts *facts);
 /* The best backup that a person can restore without --force: the last good one, else the newest valid one. NULL: no
  * such backup. */
 const GbeManifest *gbe_situation_restorable(const GbeFacts *facts);
+/* The backup that `undo` puts back; NULL: no restore displaced data, or the backup is deleted. *ret_failed: a rule
+ * displaced it and graded it bad, because a failed update wrote it, so that no text may advise `undo`. */
+const GbeManifest *gbe_situation_undo(const GbeFacts *facts, bool *ret_failed);
 /* The backup that the pending request means now; NULL: none. */
 const GbeManifest *gbe_situation_request(const GbeFacts *facts);
 /* Did @ref ever have the data? Unknown where a record is lost. */

@@ -105,7 +105,8 @@ message_of(const Event *event, const GbeEventFields *fields)
 	if (fields->reason != NULL && *fields->reason != '\0')
 		g_string_append_printf(text, ": %s", fields->reason);
 	if (fields->displaced != NULL)
-		g_string_append(text, " (greenboot-etcd undo puts back what was displaced)");
+		g_string_append(text,
+				" (`greenboot-etcd undo --stop` puts the replaced data back)");
 	return g_string_free(text, false);
 }
 

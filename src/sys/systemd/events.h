@@ -17,7 +17,7 @@ typedef struct {
 	const char *deployment, *from_deployment, *run;
 	const char *revision, *reason;
 	const char *
-	    displaced; /* no field of its own: the backup that `undo` puts back after this restore */
+	    displaced; /* no field of its own: the backup that a person is told to put back with `undo` */
 	gint64 duration_usec;
 } GbeEventFields;
 
