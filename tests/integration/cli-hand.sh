@@ -78,6 +78,7 @@ restore_while_running() {
 	stop_etcd
 	gbe backup first
 	start_etcd
+	put round 2
 	assert_exit 4 gbe restore first
 	assert_match "stderr" "$ERR" "*etcd has /var/lib/etcd open*--stop*--next-boot*"
 	assert_exit 4 gbe restore first --stop
