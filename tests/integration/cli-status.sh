@@ -100,13 +100,14 @@ answers() {
 	says protected Protected
 
 	stop_etcd
-	says needs-you "Needs you: mend etcd*"
+	says needs-you "Needs you: etcd is not healthy*"
+	assert_match "the step" "$OUT" "*1. greenboot-etcd health*"
 	gbe backup two
 	start_etcd
 	cp "$store/two/manifest.json" "$GBE_MEM/manifest"
 	echo "{" >"$store/two/manifest.json"
-	says needs-you "Needs you: look at it, or remove the backup*"
-	assert_match "the reason" "$OUT" "*manifest of backup two*1. greenboot-etcd delete --force two*"
+	says needs-you "Needs you: the manifest of backup two cannot be read"
+	assert_match "the step" "$OUT" "*1. greenboot-etcd delete --force two*"
 	cp "$GBE_MEM/manifest" "$store/two/manifest.json"
 	says protected Protected
 	gbe mark bad one
@@ -289,7 +290,7 @@ preflight_motd() {
 	assert_match "preflight" "$(gbe preflight)" "*note *staged *${DEPLOYMENT[B]}*"
 	touch "$ROOT/run/ostree/staged-deployment-locked"
 	assert_match "preflight" "$(gbe preflight)" "*staged *locked*"
-	assert_match "status" "$(gbe status)" "*Needs you: the staged deployment*is locked*"
+	assert_match "status" "$(gbe status)" "*Warning *${DEPLOYMENT[B]} is locked*"
 	rm "$ROOT/run/ostree/staged-deployment-locked"
 	unstage
 	os_commit C --without-program

@@ -20,15 +20,6 @@ not_closed() {
 		"$(ledger '[.[].kind | select(. == "closing" or . == "take-over" or . == "opened")][-1]')" closing
 }
 
-# disk_room MIB: that much is free, and nothing beside it.
-disk_room() {
-	sync -f "$ROOT"
-	fallocate -l "$1M" "$ROOT/var/room"
-	disk_fill
-	rm "$ROOT/var/room"
-	sync -f "$ROOT"
-}
-
 ballast() { head -c "$(($1 << 20))" /dev/urandom >"$DATA/ballast"; }
 
 # A is green on a small disk, with MIB beside etcd's own.

@@ -184,6 +184,14 @@ inodes_fill() {
 }
 inodes_free() { rm -rf "${1:-$ROOT/var/many}"; }
 disk_free() { rm -f "$ROOT"/var/filler.*; }
+# disk_room MIB: that much is free, and no more.
+disk_room() {
+	sync -f "$ROOT"
+	fallocate -l "$1M" "$ROOT/var/room"
+	disk_fill
+	rm "$ROOT/var/room"
+	sync -f "$ROOT"
+}
 
 # backup_digests: NAME DIGEST, a line for each backup in the store.
 backup_digests() {

@@ -582,7 +582,7 @@ await run("failure-etcd-down", async () => {
     const page = await visit();
 
     equal("state", await state_of(page), "needs-you");
-    matches("headline", await text(page, "h1"), /^Needs you: mend etcd/);
+    matches("headline", await text(page, "h1"), /^Needs you: etcd is not healthy/);
     matches("checks", await text(page, "#health table"), /endpoint answers ?failed/);
     equal("told twice", await told_twice(page), "");
     await axe(page, "a device without etcd");

@@ -35,18 +35,18 @@ function next_boot(next) {
     }
 }
 
-const first_lines = ({ protection, etcd }) => [protection.reason, protection.hint, protection.steps || [], etcd.reason];
+const first_lines = ({ protection, etcd }) => [protection.reason, protection.hint, protection.safe, protection.steps || [], etcd.reason];
 
 /* The state of etcd, if the first lines do not tell it. */
 const etcd_now = ({ protection, etcd }) => [protection.reason, protection.hint].some(text => text?.includes(etcd.reason)) ? null : short(etcd.reason);
 
-/* The reason in other words than the first line's, and the steps: a sentence is told once. */
-function way_out({ state, reason, hint, steps }, first) {
+/* The same as `status` on a terminal: with steps, why it is safe to wait, if that is known; else what to do. */
+function way_out({ state, reason, hint, safe, steps }, first) {
     if (state === "protected")
         return null;
-    const more = [reason, hint].find(text => text && !first.includes(text));
+    const more = steps?.length ? safe : [reason, hint].find(text => text && !first.includes(text));
 
-    return [more && !steps?.includes(more) ? h("p", { class: "hint" }, with_commands(short(more))) : null,
+    return [more ? h("p", { class: "hint" }, with_commands(short(more))) : null,
         steps?.length ? h("ol", { class: "steps" }, steps.map(step => h("li", {}, with_commands(step)))) : null];
 }
 

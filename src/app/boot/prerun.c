@@ -107,12 +107,8 @@ report_failure(Execution *e, const GbeAction *action, const GError *error)
 	GbeEventFields fields = fields_of(e, action);
 
 	if (action->on_failure == GBE_FAILURE_HOLD) {
-		GbeHold kind = action->kind != GBE_ACTION_BACKUP ? GBE_HOLD_RECORD
-			       : g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE)
-				   ? GBE_HOLD_ROOM
-				   : GBE_HOLD_BACKUP;
-
-		g_autofree char *reason = gbe_plan_hold_reason(kind, error->message);
+		g_autofree char *reason = NULL;
+		GbeHold kind = gbe_plan_failed_hold(action->kind, error, &reason);
 
 		hold_etcd(e, action, kind, reason);
 		return;

@@ -202,6 +202,7 @@ const GbeField gbe_explain_fields[] = {
     GBE_FIELD(GbeExplained, decision.reason, "reason", TEXT),
     GBE_FIELD_BY(GbeExplained, facts, "facts", OWN, &own_facts, 0),
     GBE_FIELD(GbeExplained, hold, "hold", FLAG),
+    GBE_FIELD(GbeExplained, steps, "steps", TEXTS),
     GBE_FIELD_OF(GbeExplained, branches, "branches", LIST, &branch_items, 0),
     GBE_FIELD_OF(GbeExplained, decision.actions, "actions", LIST, &action_items, 0),
     {0},
@@ -231,6 +232,7 @@ gbe_explained_free(GbeExplained *explained)
 	g_free(explained->deployment);
 	clear_decision(&explained->decision);
 	json_object_unref(explained->facts);
+	g_ptr_array_unref(explained->steps);
 	g_ptr_array_unref(explained->branches);
 	g_free(explained);
 }
@@ -315,6 +317,9 @@ gbe_explain(GbeApp *app, GbeObserved *observed, const GbeExplainOptions *options
 	explained = g_new0(GbeExplained, 1);
 	take_plan(&explained->decision, plan);
 	explained->hold = explained->decision.plan->hold;
+	/* GBE_HOLD_NO has no way back. */
+	explained->steps =
+	    gbe_hold_way(app, observed, explained->hold ? plan->hold_kind : GBE_HOLD_NO);
 	explained->deployment = g_strdup(observed->facts->booted.id);
 	explained->facts = facts_json(app, observed);
 	explained->branches = decide_branches(observed, explained->decision.plan);

@@ -10,7 +10,7 @@ gbe_foresee_again(GbeObserved *observed)
 	g_autoptr(GError) error = NULL;
 
 	if (gbe_plan_find(plan, GBE_ACTION_BACKUP) != NULL && !gbe_backup_foresee(observed, &error))
-		gbe_plan_fail_backup(plan, error->message);
+		gbe_plan_fail_backup(plan, error);
 	return plan;
 }
 

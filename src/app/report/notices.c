@@ -441,7 +441,8 @@ note_held(GbeApp *app, const GbeObserved *observed, JsonObject *done, const char
 
 /* The results of prerun's last start and of the last operation. */
 static void
-note_last_operation(GbeApp *app, const GbeObserved *observed, GPtrArray *to)
+note_last_operation(GbeApp *app, const GbeObserved *observed, const GbeHealthLook *look,
+		    GPtrArray *to)
 {
 	const GbeFacts *facts = observed->facts;
 	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
@@ -449,10 +450,12 @@ note_last_operation(GbeApp *app, const GbeObserved *observed, GPtrArray *to)
 	const char *reason = last->reason != NULL ? last->reason : "no reason recorded";
 	bool this_run = gbe_facts_is_this_run(facts, last->run);
 	bool was_held = g_strcmp0(last->result, "held") == 0;
+	bool held = done != NULL ? gbe_json_bool(done, "held", false) : was_held && this_run;
 	g_autofree char *hint = NULL;
 	bool failed = false;
 
-	if (done != NULL ? gbe_json_bool(done, "held", false) : was_held && this_run) {
+	/* A person may have masked prerun and started etcd: the service runs. */
+	if (held && (look == NULL || done == NULL || look->facts->held)) {
 		note_held(app, observed, done, reason, to);
 		/* The hold is the last operation. */
 		if (was_held)
@@ -693,7 +696,7 @@ gbe_notices_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *loo
 	GPtrArray *to = gbe_notices_new();
 	const GbeFacts *facts = observed->facts;
 
-	note_last_operation(app, observed, to);
+	note_last_operation(app, observed, look, to);
 	note_health(facts, look, to);
 	(void)note_other_data(app, look, to);
 	note_system(observed, to);

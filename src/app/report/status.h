@@ -180,6 +180,7 @@ typedef struct {
 	char *deployment; /* NULL: not known */
 	GbeExplainDecision decision;
 	bool hold;
+	GPtrArray *steps;    /* of char *: the way back from the hold; may be empty */
 	JsonObject *facts;   /* unknown: null, and the reason in "<key>_why" */
 	GPtrArray *branches; /* of GbeExplainDecision: what only verification can settle */
 } GbeExplained;

@@ -135,6 +135,10 @@ print_text(const GbeCli *cli, const GbeObserved *observed, const GbeExplained *e
 	print_steps(observed->facts, first->actions, cli->verbose);
 	if (first->actions->len == 0 && first->reason != NULL)
 		gbe_print("  %s\n", first->reason);
+	if (explained->steps->len > 0)
+		gbe_print("\nThe way back from there:\n\n");
+	for (guint i = 0; i < explained->steps->len; i++)
+		gbe_print("  %u. %s\n", i + 1, (const char *)explained->steps->pdata[i]);
 	for (guint i = 0; i < explained->branches->len; i++) {
 		const GbeExplainDecision *branch = explained->branches->pdata[i];
 		g_autofree char *instead = gbe_plan_words(branch->plan);

@@ -80,12 +80,8 @@ print_protection(const GbeStatus *status)
 	const GbeProtection *protection = protection_of(status);
 	const char *reason = or_unknown(protection->reason);
 	bool needs_you = protection->state == GBE_NEEDS_YOU;
-	g_autofree char *hint = g_strdup(protection->hint);
-	g_autofree char *after = g_strconcat(": ", reason, NULL);
+	guint n_steps = protection->steps != NULL ? protection->steps->len : 0;
 
-	/* The hint of JSON ends with the reason. */
-	if (hint != NULL && g_str_has_suffix(hint, after))
-		hint[strlen(hint) - strlen(after)] = '\0';
 	gbe_print_colour(is_protected(status) ? GBE_GREEN : needs_you ? GBE_RED : GBE_YELLOW);
 	if (is_protected(status))
 		gbe_print("Protected\n");
@@ -93,19 +89,17 @@ print_protection(const GbeStatus *status)
 		gbe_print("Partly protected: %s. Not protected: %s\n", protection->covered, reason);
 	else
 		gbe_print("%s: %s\n", needs_you ? "Needs you" : "Not protected",
-			  needs_you ? or_unknown(hint) : reason);
+			  needs_you && n_steps == 0 ? or_unknown(protection->hint) : reason);
 	gbe_print_colour(GBE_PLAIN);
 	gbe_print("\n");
 	if (is_protected(status))
 		return;
-	if (needs_you && g_strcmp0(hint, reason) != 0)
-		gbe_print("  %s\n", reason);
 	if (protection->safe != NULL)
 		gbe_print("  %s\n", protection->safe);
-	for (guint i = 0; protection->steps != NULL && i < protection->steps->len; i++)
+	for (guint i = 0; i < n_steps; i++)
 		gbe_print("  %u. %s\n", i + 1, (const char *)protection->steps->pdata[i]);
-	if (!needs_you && (protection->steps == NULL || protection->steps->len == 0))
-		gbe_print("  To do: %s\n", or_unknown(hint));
+	if (!needs_you && n_steps == 0)
+		gbe_print("  To do: %s\n", or_unknown(protection->hint));
 	gbe_print("\n");
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/plan.h"
 
+#include "base/error.h"
+
 static void
 action_free(gpointer data)
 {
@@ -67,14 +69,19 @@ gbe_plan_is_idle(const GbePlan *plan)
 	return true;
 }
 
-char *
-gbe_plan_hold_reason(GbeHold hold, const char *why)
+GbeHold
+gbe_plan_failed_hold(GbeActionKind action, const GError *error, char **ret_why)
 {
-	return g_strdup_printf("%s: %s", gbe_holds[hold].what, why);
+	GbeHold hold = action != GBE_ACTION_BACKUP			       ? GBE_HOLD_RECORD
+		       : g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE) ? GBE_HOLD_ROOM
+									       : GBE_HOLD_BACKUP;
+
+	*ret_why = g_strdup_printf("%s: %s", gbe_holds[hold].what, error->message);
+	return hold;
 }
 
 void
-gbe_plan_fail_backup(GbePlan *plan, const char *why)
+gbe_plan_fail_backup(GbePlan *plan, const GError *error)
 {
 	GbeAction *action = NULL;
 	guint at = 0;
@@ -92,13 +99,12 @@ gbe_plan_fail_backup(GbePlan *plan, const char *why)
 	if (action->on_failure == GBE_FAILURE_HOLD) {
 		g_ptr_array_set_size(plan->actions, (int)at + 1);
 		g_clear_pointer(&plan->take_over, gbe_take_over_free);
-		action->kind = GBE_ACTION_HOLD;
-		action->reason = gbe_plan_hold_reason(GBE_HOLD_BACKUP, why);
 		plan->hold = true;
-		plan->hold_kind = GBE_HOLD_BACKUP;
+		plan->hold_kind = gbe_plan_failed_hold(action->kind, error, &action->reason);
+		action->kind = GBE_ACTION_HOLD;
 	} else {
 		action->kind = GBE_ACTION_KEEP;
-		action->reason = g_strconcat("no backup: ", why, NULL);
+		action->reason = g_strconcat("no backup: ", error->message, NULL);
 	}
 	g_clear_pointer(&action->name, g_free);
 	g_clear_pointer(&action->manifest, gbe_manifest_free);

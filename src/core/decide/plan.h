@@ -67,11 +67,11 @@ GbeAction *gbe_plan_add(GbePlan *plan, GbeActionKind kind, const char *name, con
 const GbeAction *gbe_plan_find(const GbePlan *plan, GbeActionKind kind);
 /* True: the plan does not change the data or the store. It only keeps, holds or takes over. */
 bool gbe_plan_is_idle(const GbePlan *plan);
-/* Why etcd is held back where what it requires fails for @why. Newly allocated. */
-char *gbe_plan_hold_reason(GbeHold hold, const char *why);
-/* Changes @plan as prerun would after its backup has failed for @why: etcd is held back, or starts without the backup.
- * A plan without a backup stays. */
-void gbe_plan_fail_backup(GbePlan *plan, const char *why);
+/* The hold that follows from @error of a required @action. *ret_why: newly allocated. */
+GbeHold gbe_plan_failed_hold(GbeActionKind action, const GError *error, char **ret_why);
+/* Changes @plan as prerun would after its backup has failed with @error: etcd is held back, or starts without the
+ * backup. A plan without a backup stays. */
+void gbe_plan_fail_backup(GbePlan *plan, const GError *error);
 /* The effect on the data as a clause for people: "the data is kept and backed up". Newly allocated. */
 char *gbe_plan_words(const GbePlan *plan);
 const char *gbe_action_to_string(GbeActionKind kind); /* backup restore displace ... */
