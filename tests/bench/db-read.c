@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * db-read [--quick|--sanity] FILE: what the program's reader says about a database of etcd, one line of
- * JSON: the figures that etcdctl prints of it, how long it took, and the most memory it had. The bench
- * compares with `etcdctl snapshot status`.
+ * db-read [--quick|--sanity] FILE: reads a database of etcd with the program's reader. Prints one line of JSON: the
+ * figures that etcdctl prints, the time, and the peak memory. The bench compares with `etcdctl snapshot status`.
  */
 #include <fcntl.h>
 #include <stdio.h>

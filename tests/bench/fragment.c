@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * fragment FILE EXTENTS: writes single blocks of a file that shares its blocks with another one (or lies
- * on btrfs) once more, as they are, evenly over its length, so that it ends up in about EXTENTS extents:
- * each such block goes elsewhere and is one, and so is what is left between two of them.
+ * fragment FILE EXTENTS: splits a file into about EXTENTS extents. The file shares its blocks with another one, or lies
+ * on btrfs. Single blocks, evenly spread, are rewritten unchanged. Each rewritten block gets a new place and is an
+ * extent, and so is each part between two of them.
  */
 #include <fcntl.h>
 #include <stdio.h>

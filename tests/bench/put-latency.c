@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * put-latency PORT COUNT BYTES KEYS SEED: COUNT puts of BYTES random bytes each, one after the other, to
- * random ones of KEYS keys, over one connection to etcd's JSON gateway on 127.0.0.1. Prints the median
- * and the 99th percentile in microseconds. A process per put would measure processes.
+ * put-latency PORT COUNT BYTES KEYS SEED: COUNT puts of BYTES random bytes each, one after the other, to random ones of
+ * KEYS keys. They use one connection to etcd's JSON gateway on 127.0.0.1. Prints the median and the 99th percentile in
+ * microseconds. A process per put would measure processes.
  */
 #include <arpa/inet.h>
 #include <glib.h>

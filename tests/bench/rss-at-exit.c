@@ -54,7 +54,7 @@ look(pid_t pid)
 	(void)fclose(status);
 }
 
-/* What a stopped process is to be given when it goes on. */
+/* The signal to deliver when a stopped process continues. */
 static int
 handle_stop(pid_t pid, int status)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * sysroot-load ROOT: the microseconds that libostree itself needs to load the sysroot: what nobody who
- * wants to know the deployments gets around. A process of its own each time, as the programs are.
+ * sysroot-load ROOT: prints the microseconds that libostree itself needs to load the sysroot. Each reader of the
+ * deployments pays this. Each run is a process of its own, like the programs.
  */
 #include <ostree.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * timed [-o FILE] COMMAND [ARG...] [+ COMMAND [ARG...]]...: runs the commands one after the other and
- * prints the microseconds from the first one's start to the last one's end, and those of CPU time that
- * they took. No shell in between: it would be charged to one side of a comparison. What the commands
- * print goes to FILE; without, away.
+ * timed [-o FILE] COMMAND [ARG...] [+ COMMAND [ARG...]]...: runs the commands one after the other. Prints the
+ * microseconds from the first start to the last end, and those of CPU time. No shell runs in between: it would be
+ * charged to one side of a comparison. The commands' output goes to FILE, or is discarded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +62,7 @@ run(char **command, const posix_spawn_file_actions_t *actions)
 	return false;
 }
 
-/* @commands ends with NULL; the separators become ends, too. */
+/* @commands ends with NULL; the separators also become ends. */
 static bool
 run_all(char **commands, const posix_spawn_file_actions_t *actions)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * blocklog DIRECTORY SIZE: a block device whose writes and flushes are recorded in their order, and
- * that can be put into any state that a power cut may have left (disk.h).
+ * blocklog DIRECTORY SIZE: a block device that records its writes and flushes in their order. The device can be put
+ * into any state that a power cut may leave (disk.h).
  *
- * A FUSE file system at DIRECTORY with one file, a loop device on it. The loop device hands its writes
- * on one after the other and turns a flush into an fsync of its file, so that the order seen here is
- * the order in which the device was asked. Says "ok /dev/loopN", then answers a line on stdin with a line
- * on stdout, "ok ..." or "error TEXT"; ends with stdin. The device goes with the process.
+ * A FUSE file system at DIRECTORY with one file, a loop device on it. The loop device passes its writes to the file one
+ * after the other, and a flush as an fsync. The order seen here is therefore the order in which the device was asked.
+ * Says "ok /dev/loopN", then answers a line on stdin with a line on stdout, "ok ..." or "error TEXT"; ends with stdin.
+ * The device goes with the process.
  *
  *   load IMAGE | save IMAGE       content, from and to a file with holes
  *   record | mark | stop          stop: "ok WRITES FLUSHES"
@@ -44,9 +44,9 @@
 #define PATIENCE_SECONDS 60
 
 static pid_t server;
-static gint busy_since; /* seconds of the monotonic clock; 0: nobody waits */
+static gint busy_since; /* seconds of the monotonic clock; 0: no thread waits */
 
-/* Whoever waits for a disk that does not answer cannot be woken otherwise. */
+/* A process that waits for a silent disk cannot be woken otherwise. */
 static gpointer
 watch(gpointer unused)
 {
@@ -71,7 +71,7 @@ set_busy(bool busy)
 
 /* ---- the device ---- */
 
-/* Others on this machine take loop devices, too: the one that was free may be taken by now. */
+/* Other processes on this machine also take loop devices: the free one may be taken by now. */
 static int
 loop_attach(const char *path, char **ret_device)
 {
@@ -99,8 +99,8 @@ loop_attach(const char *path, char **ret_device)
 
 /* ---- the commands ---- */
 
-/* Those that leave the content as it is may come while it is in use. For all others, what the kernel still
- * has of the device goes first, and what it learnt meanwhile after. */
+/* Before and after a command that exchanges the content, the kernel's cache of the device is dropped. All other
+ * commands may come while the disk is in use. */
 static bool
 exchanges_content(const char *line)
 {
@@ -138,7 +138,7 @@ relay(int device, FILE *to, FILE *from)
 	}
 }
 
-/* What was opened by others is not for the disk: it might wait for itself. */
+/* The disk's process must not inherit open files: it might wait for itself. */
 static int
 become_disk(const char *directory, gsize size, int command_fd)
 {
@@ -182,7 +182,7 @@ main(int argc, char **argv)
 	to = fdopen(sockets[0], "we");
 	from = fdopen(dup(sockets[0]), "re");
 	relay(fd, to, from);
-	/* The disk first: nobody waits for it then, whatever is still mounted. */
+	/* End the disk first: no process waits for it then, even if something is still mounted. */
 	(void)kill(server, SIGKILL);
 	(void)waitpid(server, NULL, 0);
 	gbe_close_fd(&fd);

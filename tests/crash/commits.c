@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * commits ROOT [DIRECTORY...]: what was changed on ROOT's file system is committed as soon as it is, until this is
- * killed: by fsync of each DIRECTORY (below ROOT, where it is there), as anybody may call it at any time; and on
- * btrfs as that does by itself every thirty seconds, without writing out what files hold first, elsewhere by fsync
- * of a file ROOT/commits.
+ * commits ROOT [DIRECTORY...]: commits each change of ROOT's file system at once, until it is killed. It calls fsync
+ * for each DIRECTORY below ROOT that exists, as any process may do at any time. On btrfs it also commits without
+ * writing out file content first, as btrfs does every thirty seconds. Elsewhere it calls fsync for a file ROOT/commits.
  */
 #include <errno.h>
 #include <fcntl.h>

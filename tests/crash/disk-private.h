@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What disk.c (content, recording) and states.c (what a cut leaves) share. */
+/* Shared by disk.c (content, recording) and states.c (the states after a cut). */
 #pragma once
 
 #include "disk.h"
@@ -47,5 +47,5 @@ struct Disk {
 	guint mark;	/* epoch in which the mark was set */
 };
 
-/* What is served is again what is durable. */
+/* Serve the durable content again. */
 void disk_back_to_base(Disk *disk);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A disk in memory that remembers in which order it was written and flushed, and that can be put back
- * to what a power cut may have left of it.
+ * A disk in memory that records the order of writes and flushes. The disk can be set to each state that a power cut may
+ * leave.
  *
- * Between two flushes a disk with a cache may keep any of what it was given, and of a write any blocks:
- * an *epoch* is the writes between two flushes, a *state* everything before an epoch and some of its
- * writes, applied in their order. Blocks of 4096 bytes are written whole or not at all.
+ * Between two flushes a disk with a cache may keep any of the writes, and any blocks of a write. An *epoch* is the
+ * writes between two flushes. A *state* is everything before an epoch and some of its writes, in their order. Blocks of
+ * 4096 bytes are written whole or not at all.
  *
  * Not thread-safe: who shares it locks it.
  */
@@ -39,7 +39,7 @@ gsize disk_size(const Disk *disk);
 
 /* From now on; the present content is what states begin with. */
 void disk_record(Disk *disk);
-/* What is promised to survive a power cut is promised from here on. */
+/* From here on the previous operations are promised to survive a power cut. */
 void disk_mark(Disk *disk);
 void disk_stop(Disk *disk, guint *ret_writes, guint *ret_flushes);
 /* The content from which was recorded, or loaded. */

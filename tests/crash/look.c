@@ -9,9 +9,9 @@
  *   torn PATH                  a record or a manifest that has its name, and is not whole
  *   all DIGEST                 everything in data directory, state and store
  *
- * A tree's digest is over names, types, modes, owners, xattrs, sizes, times of files, and content:
- * each block of 4096 bytes that is not all zeros, so that holes and zeros are the same. The digest of
- * everything is without times, and with inode numbers of directories: a tree that moved is another state.
+ * A tree's digest is over names, types, modes, owners, xattrs, sizes, times of files, and content. The content is each
+ * block of 4096 bytes that is not all zeros, so holes and zeros are equal. The digest of everything has no times, but
+ * has inode numbers of directories: a moved tree is another state.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ add_content(GChecksum *sum, int fd, const char *name)
 	char block[BLOCK];
 	off_t at = 0;
 
-	/* What is read ahead of what is reserved but never written counts as data from then on. */
+	/* Reserved blocks that were never written count as data once they are read ahead. */
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	while ((at = lseek(fd, at, SEEK_DATA)) >= 0) {
 		ssize_t got;
@@ -123,7 +123,7 @@ list(int dir_fd, const char *name)
 	return names;
 }
 
-/* Who has the data is no part of it. The lock says who had it last. */
+/* The digest leaves out the data's owner. The lock records the last owner. */
 static bool
 is_ours(const char *name, How how)
 {
@@ -229,7 +229,7 @@ say_tree(const char *word, const char *name, int dir_fd, const char *path)
 		printf("data none\n");
 }
 
-/* What is named so is of an operation that is not through. */
+/* Such a name belongs to an unfinished operation. */
 static bool
 unfinished(const char *name)
 {
@@ -247,7 +247,7 @@ say_unfinished_manifest(int store_fd, const char *path, const char *name)
 		printf("left %s/%s\n", path, tmp);
 }
 
-/* JSON, with or without a checksum behind it: what is lost of it is its length, or a block of zeros. */
+/* JSON, with or without a checksum after it. A power cut may lose the length, or leave a block of zeros. */
 static void
 say_torn(int dir_fd, const char *path, const char *name)
 {
@@ -290,7 +290,7 @@ say_all_torn(int root_fd)
 		(void)close(state_fd);
 }
 
-/* Below the state, the store and beside the data; not in trees. */
+/* Below the state and the store, and next to the data; not in trees. */
 static void
 say_names(int root_fd, const char *path, bool store)
 {

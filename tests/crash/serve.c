@@ -261,9 +261,9 @@ obey(FILE *from, FILE *to)
 	}
 }
 
-/* Memory that is wanted back must not be waited for by writing through ourselves. And a process that is the
- * last of a mount namespace unmounts at its end what is left there, before its descriptors are closed: were
- * this one, it would wait for itself. So it has one of its own, of which it lets go what is mounted here. */
+/* Freeing memory must not require a write through this process. The last process of a mount namespace unmounts what is
+ * left there before its descriptors are closed. This process would then wait for itself, so it unshares the namespace
+ * and unmounts the disk in it. */
 static bool
 stand_apart(const char *directory)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The process that is the disk: a FUSE file system with one file, and the commands about its content. It has
- * nothing else: no device, no file of its own file system, no descriptor that was not meant for it. Whatever
- * waits for the disk waits in another process, so that this one can always end, and when it ends, also by
- * SIGKILL, the kernel lets everybody go who waits.
+ * The process that is the disk: a FUSE file system with one file, and the commands about its content. The process has
+ * nothing else: no device, no file of its own file system, no inherited descriptor. All waiting for the disk happens in
+ * other processes, so this one can always end. When it ends, also by SIGKILL, the kernel wakes all that wait.
  */
 #pragma once
 

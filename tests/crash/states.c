@@ -83,7 +83,7 @@ disk_reset(Disk *disk)
 	disk_back_to_base(disk);
 }
 
-/* What is before the epoch becomes durable. */
+/* The writes before the epoch become durable. */
 static void
 advance(Disk *disk, guint until)
 {

@@ -36,7 +36,7 @@ LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size)
 	}
 	gbe_certificates_look(paths[0], paths[1], paths[2], tls);
 	for (guint i = 0; i < G_N_ELEMENTS(paths); i++) {
-		/* What is not a problem has been read: then it has a date, but for a key. */
+		/* Each result has its path, and a key has no date. */
 		if (tls[i].path == NULL || (i == 2 && tls[i].expires != -1))
 			abort();
 		g_free(tls[i].path);

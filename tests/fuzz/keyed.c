@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A file of keys, and what proves by them: nobody's digest is right by chance, each key's own is. */
+/* A file of keys, and proofs made with them: each key's own digest is accepted, and no random one. */
 #include "core/record/keyed.h"
 
 #include <stdlib.h>

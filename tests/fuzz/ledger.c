@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A ledger of any lines, without their checksums: what is a record is folded, whatever it says; numbers do not go
- * back; and what is kept of it, read again, is a ledger that keeps the same. */
+/* A ledger of any lines, without their checksums. Each valid record is folded; numbers never decrease. The kept part,
+ * read again, is a ledger that keeps the same. */
 #include "core/record/ledger.h"
 #include "core/decide/past.h"
 #include "lib/fuzz-json.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A member's directory of any files: database, segments of the log, .snap files, and other names. The input is
- * parts, one after the other: which file, how, its place in the order, two bytes of length, so many bytes. The
- * checksums are made right where the part says so. A database of more than 64 KiB is more than one part: a
- * further one of it goes on where the one before ended.
+ * A member's directory of any files: database, segments of the log, .snap files, and other names. The input is parts,
+ * one after the other: which file, how, its place in the order, two bytes of length, so many bytes. The checksums are
+ * made right where the part says so. A database of more than 64 KiB has several parts: each continues at the end of the
+ * previous one.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ put_file(int dir_fd, GPtrArray *names, char *name, const GByteArray *bytes, guin
 
 	if (fd < 0 || (bytes->len > 0 && write(fd, bytes->data, bytes->len) != (ssize_t)bytes->len))
 		fuzz_fail("cannot write %s", name);
-	/* What etcd allocates ahead. */
+	/* The size that etcd preallocates. */
 	if (holes > 0 && ftruncate(fd, (off_t)bytes->len + (off_t)holes * 4096) < 0)
 		fuzz_fail("cannot extend %s", name);
 	g_ptr_array_add(names, name);
@@ -188,7 +188,7 @@ build_all(Build *build, const guint8 *data, gsize size)
 	put_file(top.snap, build->snap_names, g_strdup("db"), build->db, 0);
 }
 
-/* What has been read of the whole directory holds together; the worst of what was found. */
+/* The reader's results for the whole directory are consistent. Returns the worst finding. */
 static GbeSeverity
 read_all(const GbeDbOptions *options)
 {
@@ -203,7 +203,7 @@ read_all(const GbeDbOptions *options)
 	worst = gbe_findings_worst(&findings);
 	if (worst > GBE_FINDING_WARNING)
 		return worst;
-	/* Who says that all is well has seen all of it, and where etcd begins. */
+	/* A result without findings requires that everything was read, and that etcd's starting point is known. */
 	if (!directory.wal.complete)
 		fuzz_fail("sound, and the log is not complete");
 	if (directory.db.present && options->level == GBE_VERIFY_FULL && !options->quick &&
@@ -211,7 +211,7 @@ read_all(const GbeDbOptions *options)
 		fuzz_fail("sound, and no hash");
 	if (directory.start.index > MAX(directory.wal.last_entry, directory.wal.state.commit) &&
 	    directory.snapfile == NULL)
-		fuzz_fail("sound, and it begins behind the log's end");
+		fuzz_fail("sound, and it begins after the log's end");
 	return worst;
 }
 
@@ -233,7 +233,7 @@ read_directory(void)
 	if (!gbe_member_has_data(top.data, "", &has, &error) ||
 	    !gbe_member_last_write(top.data, "", &seconds, &error))
 		fuzz_fail("%s", error->message);
-	/* Whatever cannot be told is an error, and no record. */
+	/* An unreadable directory is an error and yields no record. */
 	if (gbe_member_fingerprint(top.data, "", -1, &fingerprint, NULL))
 		gbe_fingerprint_clear(&fingerprint);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a file of certificates and keys holds. */
+/* The content of a file of certificates and keys. */
 #include "etcd/tls/pem.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ LLVMFuzzerTestOneInput(const guint8 *bytes, gsize size)
 	if (!gbe_pem_open((const char *)bytes, size, &reader, NULL))
 		abort();
 	while ((pem = gbe_pem_next(reader)) != NULL) {
-		/* What is damaged says so; a certificate has all that it is compared by. */
+		/* A damaged entry is reported as such; a certificate has all members that are compared. */
 		if (pem->kind == GBE_PEM_DAMAGED && pem->problem == NULL)
 			abort();
 		if (pem->kind == GBE_PEM_CERTIFICATE) {

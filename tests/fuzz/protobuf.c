@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Any bytes as a message, and what lies in it as messages, too. */
+/* Any bytes as a message, and its fields as messages again. */
 #include "etcd/protobuf.h"
 #include "lib/fuzz.h"
 

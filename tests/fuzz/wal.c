@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A log of any bytes. The first byte says how: the rest is the last segment as it is, or it is the types
- * and contents of records, whose frames and checksums are made right, so that what they carry is looked
- * at and not only they.
+ * A log of any bytes. The first byte selects the form of the rest: the last segment as it is, or the types and contents
+ * of records. Their frames and checksums are then made valid, so that the reader also looks at their content.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,8 +24,8 @@ remove_dir(void)
 	g_free(dir_path);
 }
 
-/* One for all inputs: to make and remove one each time takes longer than to read the log. TMPDIR=/dev/shm, and
- * no disk has to do with it. */
+/* One directory serves all inputs: making and removing one takes longer than reading the log. Use TMPDIR=/dev/shm to
+ * avoid the disk. */
 static void
 need_dir(void)
 {
@@ -70,7 +69,7 @@ LLVMFuzzerTestOneInput(const guint8 *data, gsize size)
 	if (!gbe_wal_read(dir_fd, "wal", versions[data[0] / 2 % 3], NULL, NULL, NULL, &wal,
 			  &findings, &error))
 		fuzz_fail("%s", error->message);
-	/* What is not whole is said to be so. */
+	/* An incomplete log is reported as such. */
 	if (!wal.complete && gbe_findings_worst(&findings) < GBE_FINDING_DAMAGE)
 		fuzz_fail("not complete, and nothing wrong");
 	return 0;

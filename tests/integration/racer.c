@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * racer UID DIRECTORY OUTSIDE: whoever owns the data directory, playing with it while root copies,
- * exchanges and removes it. Becomes user UID, stays in DIRECTORY wherever that is moved, and until it is
- * killed makes names there something else: files and directories of its own, symlinks to OUTSIDE (a
- * directory) and to OUTSIDE/secret, FIFOs, and names that come and go.
+ * racer UID DIRECTORY OUTSIDE: plays the hostile owner of the data directory while root copies, exchanges and removes
+ * it. Becomes user UID and stays in DIRECTORY, also when it is moved. Until it is killed it replaces names there by its
+ * own files and directories, FIFOs, and symlinks to OUTSIDE (a directory) and OUTSIDE/secret. Other names come and go.
  */
 #include <fcntl.h>
 #include <glib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A CA with a server's and a client's certificate, another CA that signed neither, and an etcd that asks for a
+/* A CA with a server's and a client's certificate, another CA that signed none of them, and an etcd that asks for a
  * client's certificate. Included after etcd-real.h. */
 #pragma once
 

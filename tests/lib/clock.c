@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Preloaded into the programs of a played device, so that its clock is another than the machine's:
- * GBE_TEST_CLOCK is added to CLOCK_REALTIME, in seconds, GBE_TEST_UPTIME to CLOCK_BOOTTIME. Devices boot in
- * 1970, and are told the time later; trials last weeks. GBE_TEST_HASTE divides what they sleep, and the time of timers;
- * GBE_TEST_SPEED multiplies CLOCK_MONOTONIC, so that what is waited for is given up sooner.
+ * Preloaded into the programs of a played device to give it its own clock. GBE_TEST_CLOCK is added to CLOCK_REALTIME,
+ * in seconds, GBE_TEST_UPTIME to CLOCK_BOOTTIME. Devices boot in 1970 and learn the time later; trials last weeks.
+ * GBE_TEST_HASTE divides sleeps and the time of timers; GBE_TEST_SPEED multiplies CLOCK_MONOTONIC, so that timeouts
+ * expire sooner.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -69,8 +69,8 @@ db_rows(const DbSpec *spec, BoltTree *tree)
 		guint64 next = n + spec->keys;
 		guint8 key[18];
 
-		/* A compaction removes a deletion, and a change whose key's next change is within the compacted
-		 * part, too. */
+		/* A compaction removes a deletion, and also a change whose key's next change is within the compacted
+		 * part. */
 		if (n + 2 <= spec->compacted &&
 		    (deleted || (next < spec->rows && next + 2 <= spec->compacted)))
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The space of all situations, for core-rules: every fact with the number of its values, and the branches that cut
- * the space into parts that can be walked.
+ * The space of all situations, for core-rules. It lists every fact with the number of its values, and the branches that
+ * divide the space into parts of a feasible size.
  */
 #pragma once
 
@@ -143,7 +143,7 @@ is_no_data_for_a_reason(const GbeSituation *s)
 	       (s->mount_lost || s->emptied || (s->left_elsewhere && s->log_lost));
 }
 
-/* What rule 10a puts in the data's place. */
+/* The backup that rule 10a restores over the data. */
 static inline bool
 is_once_more(const GbeSituation *s)
 {
@@ -251,7 +251,7 @@ static const Branch branches[] = {
     {"no data, for a reason", is_no_data_for_a_reason, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
      "request owner mount_lost log_lost left_elsewhere emptied on_missing candidate"},
-    {"no data, had by nobody", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,
+    {"no data, and no owner", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES, "request left_elsewhere on_missing candidate known_before" GATE},
     {"no data, had by D", is_no_data_of_own, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
@@ -270,7 +270,7 @@ static const Branch branches[] = {
      GBE_REQUEST_IS_NONE, GBE_YES,
      "request closing_back closing_backup sound on_corrupt candidate "
      "higher_minor etcd_elsewhere on_rollback" RETRY GATE_OWN},
-    {"data of nobody", is_of_nobody, GBE_OWNER_UNKNOWN, GBE_YES, GBE_CLOSING_NONE,
+    {"data without an owner", is_of_nobody, GBE_OWNER_UNKNOWN, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES, "request older_listed" GATE},
     {"data of D", is_of_own, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_YES,

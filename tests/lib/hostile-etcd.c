@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An update's etcd that attacks the system next to which it is rehearsed. It tries each attack on every other process
- * and prints the names of those that succeeded, as the last line: that is what a rehearsal's reason shows. Signal 0
- * and empty reads ask the kernel for the same permission as a real attack. VERSION is that of the etcd it stands for.
+ * An update's etcd that attacks the system next to which it is rehearsed. It tries each attack on every other process.
+ * Its last line has the names of those that succeeded, which the reason of a rehearsal shows. Signal 0 and empty reads
+ * ask the kernel for the same permission as a real attack. VERSION is that of the etcd it stands for.
  */
 #define _GNU_SOURCE
 #include <errno.h>

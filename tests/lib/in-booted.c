@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * in-booted DEPLOYMENT ROOT STATEROOT COMMAND...: runs COMMAND in a mount namespace of its own, where the directory
- * DEPLOYMENT is /, as ostree wants it for staging: ROOT at /sysroot, the machine's programs in /usr. The same in a
- * shell takes ten programs, which is most of what staging takes.
+ * in-booted DEPLOYMENT ROOT STATEROOT COMMAND...: runs COMMAND in a mount namespace of its own with the directory
+ * DEPLOYMENT as /. ROOT is at /sysroot and the machine's programs are in /usr, as ostree requires for staging. A shell
+ * needs ten programs for the same, which is most of the time of staging.
  */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Mangles a file like a disk, a power cut or an enemy, for parsers that take any bytes: each prefix, each bit
- * flipped, each byte replaced by a meaningful one, each byte removed. The copy ends where its memory does, so that
+ * Mangles a file like a disk, a power cut or an enemy, for parsers that take any bytes. It makes each prefix, flips
+ * each bit, replaces each byte by a meaningful one, and removes each byte. The copy ends where its memory does, so that
  * a sanitizer sees a read beyond it.
  */
 #pragma once

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The main of a fuzz target as a unit test, fuzz-NAME or PROGRAM-fuzz-NAME: each file of its corpus,
- * $TOP/tests/fuzz/[PROGRAM/]NAME/, and each of its prefixes, so that what a fuzzer found once is looked at for ever.
+ * The main of a fuzz target as a unit test, fuzz-NAME or PROGRAM-fuzz-NAME. It runs each file of the corpus in
+ * $TOP/tests/fuzz/[PROGRAM/]NAME/, and each of its prefixes. Each input that a fuzzer found is thus tested again in
+ * every run.
  */
 #include "unit.h"
 
@@ -21,7 +22,7 @@ START_TEST(replay)
 
 	ck_assert(g_file_get_contents(files->pdata[_i], &bytes, &size, NULL));
 	for (gsize length = size > PREFIXES_OF ? size : 0; length <= size; length++) {
-		/* It ends where its memory does, so that a sanitizer sees a read behind it. */
+		/* The copy ends where its memory does, so that a sanitizer sees a read beyond it. */
 		g_autofree guint8 *exact = g_memdup2(bytes, length);
 
 		ck_assert_int_eq(LLVMFuzzerTestOneInput(exact, length), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds the samples: data directories of etcd 3.4, 3.5 and 3.6, good and bad, with the figures that etcd and
- * etcdctl reported for them. They are too large for the tree: they are in GBE_SAMPLES, or beside the tree in
+ * Finds the samples: data directories of etcd 3.4, 3.5 and 3.6, good and bad, with the figures that etcd and etcdctl
+ * reported for them. They are too large for the tree: they are in GBE_SAMPLES, or next to the tree in
  * ../shared/samples.
  */
 #pragma once

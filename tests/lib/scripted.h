@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A server that misbehaves on demand, as no real etcd does. serve() answers every connection with the same bytes.
- * scripted_start() speaks HTTP/2 (RFC 9113) as far as a gRPC client needs: the first question gets the first
- * script, on any connection; the last script answers all further questions. Included after etcd-real.h.
+ * scripted_start() speaks HTTP/2 (RFC 9113) as far as a gRPC client needs. The first question on any connection gets
+ * the first script. The last script answers all further questions. Included after etcd-real.h.
  */
 #pragma once
 

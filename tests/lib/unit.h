@@ -3,8 +3,8 @@
  * The main of a unit test program. Check's last line ("100%: Checks: 12, Failures: 0, Errors: 0")
  * is what tests/run-suites counts; a program that ends without one has failed.
  *
- * In the environment: GBE_TEST_DATA, the directory of the test data; GBE_TEST_DIR, where to make
- * files (a file system of a certain kind, named by GBE_TEST_FS), else a directory of the test's own.
+ * The environment: GBE_TEST_DATA is the directory of the test data. GBE_TEST_DIR is the directory to work in, on a file
+ * system of the kind GBE_TEST_FS. Without it a test uses a directory of its own.
  */
 #pragma once
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A device in memory, for tests that play histories: deployments, a data directory, a store and the
- * ledger, and on them what prerun, greenboot, finalize and etcd do. Decisions are gbe_decide's and
- * gbe_retention_apply's alone, what is known of the past is gbe_ledger_fold's and gbe_identify's; here
- * they are only carried out, on a model in which data is the set of what has been written to it, so that
+ * A device in memory, for tests that play histories. It has deployments, a data directory, a store and the ledger, and
+ * it plays prerun, greenboot, finalize and etcd. All decisions come from gbe_decide and gbe_retention_apply; the past
+ * comes from gbe_ledger_fold and gbe_identify. The model only applies them. Its data is the set of all writes, so that
  * "exactly what it had" is an equality.
  *
- * A world is copied by assignment. What a step makes (manifests, records, the past) belongs to the step's
- * arena, which has to outlive the worlds made from it. Only world_own()'s copy of the past is changed.
+ * A world is copied by assignment. The results of a step (manifests, records, the past) belong to its arena, which has
+ * to outlive the worlds made from it. Only world_own()'s copy of the past is changed.
  */
 #pragma once
 
@@ -579,7 +578,7 @@ world_etcd(World *w, gint64 seconds)
 	w->last_write = w->now;
 }
 
-/* A fresh start is a take-over without a tree, until somebody of this run finds the data. */
+/* A fresh start is a take-over without a tree, until a program of this run finds the data. */
 static void
 world_found(World *w, Arena *arena)
 {

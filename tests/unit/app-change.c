@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The runner alone, with an operation that writes down what was called: "+one" with the program's lock, "-two"
- * without it, "~one" for a step that was taken back, "!" after a call that failed. */
+/* The runner alone, with an operation that records its calls: "+one" with the program's lock, "-two" without it. "~one"
+ * is a step that was taken back; "!" follows a failed call. */
 #include "app/device/change.h"
 
 #include <sys/wait.h>

@@ -292,7 +292,7 @@ START_TEST(choosing_writes_nothing)
 }
 END_TEST
 
-START_TEST(nobody_waits_for_the_lock)
+START_TEST(a_held_lock_is_not_waited_for)
 {
 	g_autoptr(GbeApp) other = NULL;
 	g_autofree char *path = root_path("var/lib/greenboot-etcd/configuration");
@@ -306,7 +306,7 @@ START_TEST(nobody_waits_for_the_lock)
 }
 END_TEST
 
-START_TEST(a_broken_record_is_none)
+START_TEST(a_broken_record_is_ignored)
 {
 	g_autofree char *complaint = NULL;
 
@@ -450,8 +450,8 @@ main(void)
 	tcase_add_test(tcase, looking_works_with_faults);
 	tcase_add_test(tcase, all_faults);
 	tcase_add_test(tcase, choosing_writes_nothing);
-	tcase_add_test(tcase, nobody_waits_for_the_lock);
-	tcase_add_test(tcase, a_broken_record_is_none);
+	tcase_add_test(tcase, a_held_lock_is_not_waited_for);
+	tcase_add_test(tcase, a_broken_record_is_ignored);
 	tcase_add_test(tcase, only_the_faulty_key_goes);
 	tcase_add_test(tcase, unknown_keys_are_said);
 	tcase_add_test(tcase, detected);

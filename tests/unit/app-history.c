@@ -147,7 +147,7 @@ START_TEST(damage_and_pushes)
 }
 END_TEST
 
-/* One that only waits is missed, too. */
+/* A queued backup is also reported as missing. */
 START_TEST(the_first_that_waits)
 {
 	gint64 before = g_get_real_time() / G_USEC_PER_SEC;
@@ -193,7 +193,7 @@ START_TEST(newer)
 }
 END_TEST
 
-/* The newest name goes back neither by a push nor by a pull, and a text that is no name is none. */
+/* A push or a pull never replaces the newest name by an older one. A text that is not a name is refused. */
 START_TEST(the_newest_stays)
 {
 	static const char *const names[] = {B, A, "nonsense", B};
@@ -272,7 +272,7 @@ START_TEST(tomorrows_file)
 }
 END_TEST
 
-/* A broken file is reported, and an empty record. The next push writes the file anew. */
+/* A broken file is reported, and an empty record. The next push writes a new file. */
 START_TEST(a_broken_file)
 {
 	g_autofree char *path = g_build_filename(root, GBE_STATE_DIR, GBE_STATE_STORES, NULL);

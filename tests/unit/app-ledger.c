@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The ledger's file and what becomes of it: cut, mangled, empty, gone, of tomorrow, far too long, on a disk that
- * is full or read-only, with something else in its place. What is known stays known, what is not is unknown,
- * the file and the line are named, and the next append works and is there when the file is read again.
+ * The ledger's file, damaged in each way: cut, mangled, empty, missing, written by a later version, far too long, or
+ * replaced by something else. Also a full and a read-only disk. Intact records stay known, and lost ones are unknown.
+ * The message names the file and the line. The next append works, and its record is there when the file is read again.
  */
 #include "app/state/ledger.h"
 
@@ -545,7 +545,7 @@ START_TEST(a_read_only_disk)
 END_TEST
 
 /* A directory, a FIFO, a symbolic link, a device. */
-START_TEST(something_else_in_its_place)
+START_TEST(replaced_by_something_else)
 {
 	g_autofree char *path = root_path(LEDGER), *kept = root_path(LEDGER ".broken-1");
 	g_autoptr(GbeFacts) facts = NULL;
@@ -560,7 +560,7 @@ START_TEST(something_else_in_its_place)
 	else if (_i == 2)
 		root_link(LEDGER, "/dev/zero");
 	else if (mknod(path, S_IFCHR | 0600, 0x0105) < 0) {
-		gbe_unit_skip("something_else_in_its_place", "cannot make a device here");
+		gbe_unit_skip("replaced_by_something_else", "cannot make a device here");
 		return;
 	}
 	again();
@@ -619,7 +619,7 @@ END_TEST
 
 static const struct {
 	const char *fault;
-	bool there; /* the record is in the file all the same */
+	bool there; /* the record is in the file anyway */
 } faults[] = {
     {"ledger-written=EIO", false},
     {"ledger-written=ENOSPC", true}, /* tried again after the reserve is given back */
@@ -709,7 +709,7 @@ main(void)
 	tcase_add_test(tcase, too_long_a_line_is_not_written);
 	tcase_add_test(tcase, a_full_disk);
 	tcase_add_test(tcase, a_read_only_disk);
-	tcase_add_loop_test(tcase, something_else_in_its_place, 0, 4);
+	tcase_add_loop_test(tcase, replaced_by_something_else, 0, 4);
 	tcase_add_test(tcase, a_second_program_at_once);
 	tcase_add_loop_test(tcase, a_failing_append, 0, (int)G_N_ELEMENTS(faults));
 	tcase_add_test(tcase, a_torn_append_is_cut_off);

@@ -97,7 +97,7 @@ end(pid_t pid)
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
 
-START_TEST(nobody)
+START_TEST(no_user)
 {
 	gint64 usec;
 
@@ -110,7 +110,7 @@ START_TEST(nobody)
 END_TEST
 
 /* Every process that may read the database may lock it. It chooses its own name. */
-START_TEST(somebody_else)
+START_TEST(another_user)
 {
 	static const char *const locked[] = {DB, SEGMENT};
 	g_autofree char *expected = NULL;
@@ -150,7 +150,7 @@ START_TEST(goes_in_time)
 }
 END_TEST
 
-START_TEST(cannot_be_told)
+START_TEST(undetermined)
 {
 	g_autoptr(GbeData) data = NULL;
 	g_autoptr(GError) error = NULL;
@@ -193,10 +193,10 @@ main(void)
 
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, nobody);
-	tcase_add_loop_test(tcase, somebody_else, 0, 2);
+	tcase_add_test(tcase, no_user);
+	tcase_add_loop_test(tcase, another_user, 0, 2);
 	tcase_add_test(tcase, goes_in_time);
-	tcase_add_test(tcase, cannot_be_told);
+	tcase_add_test(tcase, undetermined);
 	tcase_add_test(tcase, etcd_itself);
 	return scratch_main(suite);
 }

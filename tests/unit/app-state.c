@@ -386,7 +386,7 @@ START_TEST(gone_is_noted_once)
 	/* The list is unknown, so nothing is recorded as gone. */
 	ck_assert(gbe_state_note_gone(app, facts, NULL));
 	ck_assert_uint_eq(facts->gone->len, 0);
-	/* A list without the running deployment counts as unknown, too: an unmounted /boot empties it. */
+	/* A list without the running deployment also counts as unknown: an unmounted /boot empties it. */
 	list(facts, "test-x", NULL);
 	ck_assert(gbe_state_note_gone(app, facts, NULL));
 	ck_assert_uint_eq(facts->gone->len, 0);
@@ -425,8 +425,8 @@ START_TEST(gone_twice)
 }
 END_TEST
 
-/* After many boots the file is rewritten with the same content, and goes on. */
-START_TEST(written_anew)
+/* After many boots the file is rewritten with the same content, and the next record is appended. */
+START_TEST(rewritten_after_many_boots)
 {
 	g_autoptr(GbeFacts) before = NULL, after = NULL, last = NULL;
 	g_autofree char *path = in_state(GBE_LEDGER_NAME);
@@ -493,7 +493,7 @@ main(void)
 	tcase_add_test(tcase, what_is_said_later);
 	tcase_add_test(tcase, gone_is_noted_once);
 	tcase_add_test(tcase, gone_twice);
-	tcase_add_test(tcase, written_anew);
+	tcase_add_test(tcase, rewritten_after_many_boots);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }

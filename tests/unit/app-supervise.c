@@ -70,7 +70,7 @@ intent_is_open(void)
 	    gbe_ledger_append(app, GBE_LEDGER_INTENT, json_object_new(), GBE_WRITE_LATER, NULL));
 }
 
-/* What the ledger says by now. */
+/* The ledger's records so far. */
 static GbeFacts *
 ledger_says(void)
 {
@@ -194,7 +194,7 @@ START_TEST(an_open_intent_holds_etcd_back)
 	owned_by(A);
 	intent_is_open();
 	ck_assert_int_eq(run_prerun(abort_at_once, 0), 5);
-	/* The worker's own exit status counts all the same. */
+	/* The worker's own exit status counts. */
 	ck_assert_int_eq(run_prerun(end_with, 0), 0);
 }
 END_TEST
@@ -232,7 +232,7 @@ START_TEST(a_start_without_prerun_is_recorded)
 END_TEST
 
 /* ... also where another program has the lock, so that it cannot be recorded: the nonce goes, which it is about. */
-START_TEST(a_start_beside_the_lock_is_seen)
+START_TEST(a_start_while_locked_is_seen)
 {
 	g_autofree char *nonce = root_path("var/lib/etcd/" GBE_NONCE_NAME);
 	g_autoptr(GbeApp) other = NULL;
@@ -362,7 +362,7 @@ START_TEST(extended)
 }
 END_TEST
 
-/* Processes that the worker started end with it. */
+/* Processes that the worker started end together with the worker. */
 static int
 leave_a_child(GbeApp *app, gpointer data)
 {
@@ -420,7 +420,7 @@ main(void)
 	tcase_add_test(tcase, nothing_recorded_holds_etcd_back);
 	tcase_add_test(tcase, the_ledger_counts);
 	tcase_add_test(tcase, a_start_without_prerun_is_recorded);
-	tcase_add_test(tcase, a_start_beside_the_lock_is_seen);
+	tcase_add_test(tcase, a_start_while_locked_is_seen);
 	tcase_add_test(tcase, a_serial_is_compared_whole);
 	tcase_add_test(tcase, booted_unknown_holds_etcd_back);
 	tcase_add_test(tcase, without_ostree_nothing_is_held);

@@ -90,7 +90,7 @@ START_TEST(refused)
 }
 END_TEST
 
-/* What the cluster says of its members is not what a person has typed. */
+/* Names from the cluster's list of members are checked like any untrusted input. */
 START_TEST(other_members)
 {
 	static const char *const members[] = {

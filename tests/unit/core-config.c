@@ -327,7 +327,7 @@ START_TEST(addresses_of_buckets)
 }
 END_TEST
 
-/* A proxy may need a password: neither what is shown nor what is said of a wrong value has it. */
+/* A proxy may need a password: the shown value and the message about a wrong value leave it out. */
 START_TEST(the_password_of_a_proxy)
 {
 	g_autoptr(GbeConfig) config = gbe_config_new();
@@ -501,7 +501,7 @@ START_TEST(twice_in_a_file)
 	ck_assert_str_eq(error->message,
 			 "/etc/x.conf:6: [backup] keep-good: is there twice in this file");
 	ck_assert_str_eq(bad_key, "backup.keep-good");
-	/* The programs at boot go on without the faulty key. */
+	/* The programs at boot ignore the faulty key. */
 	g_hash_table_add(skip, bad_key);
 	ck_assert(gbe_config_merge(config, "f", text, strlen(text), false, skip, NULL, NULL));
 	ck_assert_str_eq(config->etcd.name, "a");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a deployment left, whose data this is, and runs in which etcd had the data without a take-over. */
+/* The state that a deployment left, the owner of the data, and runs of etcd on the data without a take-over. */
 #include "lib/plan.h"
 #include "lib/situation.h"
 #include "lib/unit.h"
@@ -36,7 +36,7 @@ START_TEST(left_is_what_a_person_chose_last)
 	left = gbe_situation_left(facts, &facts->booted);
 	ck_assert(left.known);
 	ck_assert_ptr_eq(left.backup, chosen);
-	/* An unfinished start that nobody asked for leaves nothing. */
+	/* An unfinished start without a request leaves nothing. */
 	((GbeTakeOver *)facts->take_overs->pdata[0])->asked = false;
 	ck_assert_ptr_eq(gbe_situation_left(facts, &facts->booted).backup, before);
 }
@@ -158,7 +158,7 @@ START_TEST(damage_comes_before_ownership)
 		ck_assert_int_eq(action(plan, GBE_ACTION_DISPLACE)->manifest->grade, GBE_GRADE_BAD);
 		ck_assert(g_str_has_prefix(action(plan, GBE_ACTION_DISPLACE)->name, "adopted-") ==
 			  written);
-		/* What A left is the base of the update. */
+		/* The state that A left is the base of the update. */
 		if (other)
 			ck_assert_str_eq(gbe_take_over_base(plan->take_over)->name, closing->name);
 	}
@@ -178,7 +178,7 @@ START_TEST(a_log_that_is_gone)
 		facts_set_fingerprint(&facts->fingerprint, since ? 77 : 78);
 		g_clear_pointer(&facts->fingerprint.wal_name, g_free);
 		plan = gbe_decide(facts);
-		/* The log was there at the end, and nothing was written since: somebody removed it. */
+		/* The log was there at the end, and nothing was written since: it was removed by hand. */
 		if (since)
 			assert_rules(plan, "5a");
 		else if (other)
@@ -317,7 +317,7 @@ START_TEST(what_ran_late_is_not_taken_back)
 }
 END_TEST
 
-/* B's own trial goes on, and its base comes back. */
+/* B's own trial continues, and its base comes back. */
 START_TEST(a_trial_that_ran_late_still_fails)
 {
 	g_autoptr(GbeFacts) facts = NULL;
@@ -354,7 +354,7 @@ START_TEST(recovery_finishes_what_was_exchanged)
 }
 END_TEST
 
-/* etcd began anew, and its backups are good: those of the data before it are not in their way. */
+/* etcd started with new data, and its backups are good. Backups of the data before do not block them. */
 START_TEST(the_last_valid_backup_of_a_lineage_stays)
 {
 	g_autoptr(GbeFacts) facts = after_green_a('a');

@@ -233,7 +233,7 @@ START_TEST(a_restore_of_the_runs_own_backup_keeps_its_grade)
 END_TEST
 
 /* A green B comes from nowhere: what A on trial displaces by a request is A's base, and B gets it back. */
-START_TEST(the_chain_of_who_is_green_is_none)
+START_TEST(a_green_deployment_has_no_chain)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autoptr(GbePlan) plan = NULL;
@@ -258,7 +258,7 @@ START_TEST(the_chain_of_who_is_green_is_none)
 }
 END_TEST
 
-START_TEST(a_request_that_cannot_be_carried_out_is_dropped_and_the_table_goes_on)
+START_TEST(an_impossible_request_is_dropped_and_the_table_continues)
 {
 	g_autoptr(GbeFacts) facts = after_green_a('a');
 	g_autoptr(GbePlan) gone = NULL, told = NULL;
@@ -314,7 +314,7 @@ START_TEST(a_request_is_not_due_in_its_own_run)
 }
 END_TEST
 
-/* Issue 20, 6: nothing is backed up or restored, and nobody forgets who came before. */
+/* Issue 20, 6: no backup and no restore; the previous owner stays known. */
 START_TEST(skip_takes_over_and_the_chain_stays)
 {
 	g_autoptr(GbeFacts) facts = NULL;
@@ -334,7 +334,7 @@ START_TEST(skip_takes_over_and_the_chain_stays)
 	ck_assert_str_eq(((GbeLink *)plan->take_over->chain->pdata[1])->backup.name, base->name);
 	ck_assert_int_eq(action(plan, GBE_ACTION_TAKE_OVER)->on_failure, GBE_FAILURE_REPORT);
 
-	/* B itself goes on with its trial. */
+	/* B itself continues its trial. */
 	facts_set_deployment(&facts->booted, 'b');
 	same = gbe_decide(facts);
 	assert_rules(same, "skip");
@@ -355,7 +355,7 @@ START_TEST(skip_takes_over_and_the_chain_stays)
 }
 END_TEST
 
-START_TEST(skip_of_data_of_nobody_begins_a_line_unknown_before_here)
+START_TEST(skip_of_data_without_an_owner_begins_a_line_unknown_before_here)
 {
 	g_autoptr(GbeFacts) facts = facts_booted('a', 51);
 	g_autoptr(GbePlan) plan = NULL;
@@ -369,7 +369,7 @@ START_TEST(skip_of_data_of_nobody_begins_a_line_unknown_before_here)
 }
 END_TEST
 
-START_TEST(nobody_takes_over_while_the_booted_one_cannot_be_told)
+START_TEST(no_take_over_while_the_booted_one_is_unknown)
 {
 	g_autoptr(GbeFacts) facts = after_green_a('a');
 	g_autoptr(GbePlan) plan = NULL, open = NULL;
@@ -462,7 +462,7 @@ START_TEST(a_restore_by_hand_takes_over_for_the_booted_one_and_the_present_run)
 	ck_assert_ptr_null(plan->take_over->request);
 	ck_assert(action(plan, GBE_ACTION_DISPLACE)->manifest->set_aside);
 
-	/* "What was restored is that take-over's base, and the chain behind it stays." */
+	/* The restored backup is the base of that take-over, and the chain before it stays. */
 	trial = after_failed_b('b', &base);
 	asked = facts_backup(trial, 'a', 30, 30, GBE_GRADE_GOOD);
 	own = gbe_decide_by_hand(trial, asked->name, false);
@@ -472,7 +472,7 @@ START_TEST(a_restore_by_hand_takes_over_for_the_booted_one_and_the_present_run)
 	ck_assert_str_eq(gbe_take_over_base(own->take_over)->name, asked->name);
 	ck_assert_str_eq(((GbeLink *)own->take_over->chain->pdata[1])->backup.name, base->name);
 
-	/* Without ostree: for nobody. */
+	/* Without ostree: for no deployment. */
 	nobody = after_green_a('a');
 	gbe_deployment_clear(&nobody->booted);
 	nobody->ostree = GBE_NO;
@@ -527,7 +527,7 @@ START_TEST(data_that_is_set_aside_by_hand_comes_back_by_hand_only)
 	assert_rules(retry, "3");
 	ck_assert_ptr_null(gbe_plan_find(retry, GBE_ACTION_RESTORE));
 
-	/* Without ostree: for nobody. */
+	/* Without ostree: for no deployment. */
 	gbe_deployment_clear(&nobody->booted);
 	nobody->ostree = GBE_NO;
 	none = gbe_decide_by_hand(nobody, NULL, true);
@@ -560,18 +560,17 @@ main(void)
 	tcase_add_test(tcase, what_a_request_displaces_is_graded_as_without_it);
 	tcase_add_test(tcase, who_goes_forward_again_gets_what_it_left);
 	tcase_add_test(tcase, a_request_for_what_this_etcd_cannot_read_is_refused);
-	tcase_add_test(tcase, the_chain_of_who_is_green_is_none);
+	tcase_add_test(tcase, a_green_deployment_has_no_chain);
 	tcase_add_test(tcase, undo_of_a_deleted_name_is_nothing);
 	tcase_add_test(tcase, the_last_request_on_a_trial_counts);
 	tcase_add_test(tcase, what_a_trial_was_given_is_what_it_is_tried_again_with);
 	tcase_add_test(tcase, a_restore_of_the_runs_own_backup_keeps_its_grade);
-	tcase_add_test(tcase,
-		       a_request_that_cannot_be_carried_out_is_dropped_and_the_table_goes_on);
+	tcase_add_test(tcase, an_impossible_request_is_dropped_and_the_table_continues);
 	tcase_add_test(tcase, a_request_whose_backup_was_tried_says_so);
 	tcase_add_test(tcase, a_request_is_not_due_in_its_own_run);
 	tcase_add_test(tcase, skip_takes_over_and_the_chain_stays);
-	tcase_add_test(tcase, skip_of_data_of_nobody_begins_a_line_unknown_before_here);
-	tcase_add_test(tcase, nobody_takes_over_while_the_booted_one_cannot_be_told);
+	tcase_add_test(tcase, skip_of_data_without_an_owner_begins_a_line_unknown_before_here);
+	tcase_add_test(tcase, no_take_over_while_the_booted_one_is_unknown);
 	tcase_add_test(tcase, a_fresh_start_is_a_take_over_without_a_tree);
 	tcase_add_test(tcase, missing_data_is_restored_only_where_that_is_asked_for);
 	tcase_add_test(tcase, a_missing_mount_holds_and_says_how_to_go_on);

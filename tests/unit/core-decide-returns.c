@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the plans carry that restore something on their own: retries, returns, the gate, and data that
- * somebody without this program has written.
+ * The plans that restore without a request: retries, returns, the gate, and data written by a system without this
+ * program.
  */
 #include <stdbool.h>
 
@@ -38,7 +38,7 @@ START_TEST(a_retry_displaces_a_bad_backup_and_begins_a_line)
 	ck_assert_str_eq(gbe_take_over_base(plan->take_over)->name, base->name);
 	ck_assert_str_eq(plan->take_over->source, base->name);
 	ck_assert_str_eq(plan->take_over->found.name, displaced->name);
-	/* Where that cannot be done B goes on, for good. */
+	/* If the restore is impossible, B keeps the data permanently. */
 	ck_assert(plan->instead->failed);
 	ck_assert_ptr_null(plan->instead->source);
 	ck_assert_uint_gt(plan->instead->sequence, plan->take_over->sequence);
@@ -53,7 +53,7 @@ START_TEST(a_retry_displaces_a_bad_backup_and_begins_a_line)
 }
 END_TEST
 
-START_TEST(after_a_failed_update_its_base_goes_on_as_it_was)
+START_TEST(after_a_failed_update_its_base_continues_as_before)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autoptr(GbePlan) plan = NULL;
@@ -116,7 +116,7 @@ START_TEST(p_that_does_not_validate_gives_way_to_the_candidate)
 }
 END_TEST
 
-/* The data was nobody's that is known: B is its own first. An older system that was green gets it back. */
+/* The data had no known owner: B is its own first. An older system that was green gets it back. */
 START_TEST(an_older_green_system_gets_the_chains_end)
 {
 	g_autoptr(GbeFacts) facts = facts_booted('a', 52);
@@ -133,7 +133,7 @@ START_TEST(an_older_green_system_gets_the_chains_end)
 	assert_owner(&plan->take_over->deployment, 'a');
 	ck_assert(!plan->drop_request);
 
-	/* A request that waited and cannot be carried out is dropped by this start, too. */
+	/* A waiting request that cannot be applied is also dropped by this start. */
 	facts->request.kind = GBE_REQUEST_RESTORE;
 	facts->request.name = g_strdup("nothing-of-that-name");
 	facts->request.run = facts_run(50);
@@ -327,7 +327,7 @@ START_TEST(otherwise_it_is_adopted)
 }
 END_TEST
 
-START_TEST(what_others_wrote_is_nobodys_whatever_displaces_it)
+START_TEST(data_of_other_writers_has_no_owner_when_set_aside)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autoptr(GbePlan) plan = NULL, gated = NULL;
@@ -357,7 +357,7 @@ START_TEST(what_others_wrote_is_nobodys_whatever_displaces_it)
 END_TEST
 
 /* "After 4: hold etcd back only." */
-START_TEST(the_gate_restores_nothing_over_data_of_nobody)
+START_TEST(the_gate_restores_nothing_over_data_without_an_owner)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autoptr(GbePlan) plan = NULL, unknown = NULL;
@@ -449,14 +449,14 @@ START_TEST(the_whole_chain_is_walked)
 	assert_rules(plan, "10a");
 	ck_assert_str_eq(action(plan, GBE_ACTION_RESTORE)->name, of_a->name);
 	assert_owner(&action(plan, GBE_ACTION_DISPLACE)->manifest->deployment, 'd');
-	/* It goes on with its own trial, which came from nowhere. */
+	/* It continues its own trial, which has no base. */
 	ck_assert_int_eq(plan->take_over->trial.on, GBE_YES);
 	ck_assert_ptr_null(gbe_take_over_base(plan->take_over));
 }
 END_TEST
 
-/* Issue 20, 19: one file beside etcd's own changed after the closing record, or even etcd's own did. */
-START_TEST(a_failed_update_is_undone_whoever_wrote_since)
+/* Issue 20, 19: after the closing record a file next to etcd's own changed, or even etcd's own. */
+START_TEST(a_failed_update_is_undone_also_after_other_writers)
 {
 	for (guint own = 0; own < 2; own++) {
 		g_autoptr(GbeFacts) facts = NULL;
@@ -527,7 +527,7 @@ main(void)
 	TCase *tcase = tcase_create("plans");
 
 	tcase_add_test(tcase, a_retry_displaces_a_bad_backup_and_begins_a_line);
-	tcase_add_test(tcase, after_a_failed_update_its_base_goes_on_as_it_was);
+	tcase_add_test(tcase, after_a_failed_update_its_base_continues_as_before);
 	tcase_add_test(tcase, a_base_that_comes_back_in_its_own_run_takes_over);
 	tcase_add_test(tcase, p_that_does_not_validate_gives_way_to_the_candidate);
 	tcase_add_test(tcase, an_older_green_system_gets_the_chains_end);
@@ -538,12 +538,12 @@ main(void)
 	tcase_add_test(tcase, the_gate_takes_the_newest_that_this_etcd_reads);
 	tcase_add_test(tcase, an_update_without_the_program_is_undone_by_rename);
 	tcase_add_test(tcase, otherwise_it_is_adopted);
-	tcase_add_test(tcase, what_others_wrote_is_nobodys_whatever_displaces_it);
-	tcase_add_test(tcase, the_gate_restores_nothing_over_data_of_nobody);
+	tcase_add_test(tcase, data_of_other_writers_has_no_owner_when_set_aside);
+	tcase_add_test(tcase, the_gate_restores_nothing_over_data_without_an_owner);
 	tcase_add_test(tcase, the_gate_never_acts_within_a_run_and_holds_where_d_had_the_data);
 	tcase_add_test(tcase, a_fault_within_the_run_is_mended);
 	tcase_add_test(tcase, the_whole_chain_is_walked);
-	tcase_add_test(tcase, a_failed_update_is_undone_whoever_wrote_since);
+	tcase_add_test(tcase, a_failed_update_is_undone_also_after_other_writers);
 	tcase_add_test(tcase, a_file_that_is_not_etcds_does_not_make_it_rule_13);
 	tcase_add_test(tcase, a_manual_backup_of_what_d_left_is_its_candidate);
 	suite_add_tcase(suite, tcase);

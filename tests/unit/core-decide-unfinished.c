@@ -71,16 +71,16 @@ facts_of(const Cell *cell)
 	if (cell->unopened)
 		facts->unopened_why = g_strdup("it is a link");
 	facts->holes = cell->holes;
-	facts->owner_why = g_strdup("the ledger names nobody");
+	facts->owner_why = g_strdup("the ledger names no owner");
 	if (!cell->booted)
 		gbe_deployment_clear(&facts->booted);
 	facts->booted_why = g_strdup("no ostree=");
 	return facts;
 }
 
-/* "Mapped to 0 when the booted deployment is the recorded owner's and no intent is open"; the off switches, and a
- * system without ostree, hold nothing back but an open operation. Data behind a link is another's only where the ledger
- * knows of one. */
+/* "Mapped to 0 when the booted deployment is the recorded owner's and no intent is open". With an off switch, and on a
+ * system without ostree, only an open operation holds etcd back. Data reached through a link is another owner's only if
+ * the ledger knows one. */
 static bool
 may_start(const Cell *cell)
 {
@@ -92,7 +92,7 @@ may_start(const Cell *cell)
 				  (cell->owner == NEVER || cell->owner == SAME_OTHER_TREE))));
 }
 
-/* It would vote anew on what it has agreed to. */
+/* The member would vote again on entries that it has already accepted. */
 START_TEST(a_member_without_data_does_not_start)
 {
 	Cell cell = {.ledger = GBE_YES,
@@ -163,7 +163,7 @@ START_TEST(an_upgrade_is_held_at_the_third_start)
 }
 END_TEST
 
-START_TEST(a_plain_reboot_goes_on_at_the_third_start)
+START_TEST(a_plain_reboot_continues_at_the_third_start)
 {
 	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_GREEN);
 	g_autoptr(GbePlan) plan = gbe_decide(facts);
@@ -205,7 +205,7 @@ main(void)
 	tcase_add_test(tcase, a_member_without_data_does_not_start);
 	tcase_add_test(tcase, the_supervisors_answer_over_all_facts);
 	tcase_add_test(tcase, an_upgrade_is_held_at_the_third_start);
-	tcase_add_test(tcase, a_plain_reboot_goes_on_at_the_third_start);
+	tcase_add_test(tcase, a_plain_reboot_continues_at_the_third_start);
 	tcase_add_test(tcase, a_restore_is_undone_at_the_third_start);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);

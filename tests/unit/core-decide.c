@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the plans of upgrades and of plain reboots carry: take-overs, manifests, names, grades, and what a
- * failure of each action means.
+ * The plans of upgrades and of plain reboots: take-overs, manifests, names, grades, and the meaning of a failure of
+ * each action.
  */
 #include <stdbool.h>
 
@@ -130,7 +130,7 @@ START_TEST(a_verdict_that_came_later_goes_into_the_equal_backup)
 
 	closing->verified = GBE_VERIFIED_SANITY;
 	g_free(closing->run);
-	closing->run = facts_run(49); /* of an earlier run: nobody wrote since, no verdict on it */
+	closing->run = facts_run(49); /* of an earlier run: no write since, no verdict on it */
 	foreign = gbe_decide(facts);
 	no_action(foreign, GBE_ACTION_GRADE);
 }
@@ -146,14 +146,14 @@ START_TEST(who_was_green_before_is_on_no_trial_again)
 	plan = gbe_decide(facts);
 	assert_rules(plan, "10b");
 	ck_assert_int_eq(plan->take_over->trial.on, GBE_NO);
-	/* On no trial: nothing to go back to. What A left is known all the same. */
+	/* Without a trial there is nothing to go back to. The state that A left is known anyway. */
 	ck_assert_ptr_null(gbe_take_over_base(plan->take_over));
 	ck_assert_str_eq(plan->take_over->found.name, action(plan, GBE_ACTION_BACKUP)->name);
 	ck_assert_int_eq(action(plan, GBE_ACTION_BACKUP)->on_failure, GBE_FAILURE_REPORT);
 }
 END_TEST
 
-START_TEST(damaged_data_is_kept_as_bad_and_is_p_all_the_same)
+START_TEST(damaged_data_is_kept_as_bad_and_still_is_p)
 {
 	g_autoptr(GbeFacts) facts = after_green_a('b');
 	g_autoptr(GbePlan) plan = NULL;
@@ -170,7 +170,7 @@ START_TEST(damaged_data_is_kept_as_bad_and_is_p_all_the_same)
 }
 END_TEST
 
-/* What etcd lives with is no reason to restore, and none to call a backup good. */
+/* Damage that etcd survives does not cause a restore, and does not make a backup good. */
 START_TEST(a_fault_that_etcd_survives_makes_a_bad_backup_and_nothing_else)
 {
 	g_autoptr(GbeFacts) facts = after_green_a('a');
@@ -301,7 +301,7 @@ START_TEST(a_late_take_over_is_backed_up)
 }
 END_TEST
 
-START_TEST(a_plain_reboot_goes_on_with_its_trial_and_chain)
+START_TEST(a_plain_reboot_continues_its_trial_and_chain)
 {
 	g_autoptr(GbeFacts) facts = NULL;
 	g_autoptr(GbePlan) plan = NULL;
@@ -405,7 +405,7 @@ START_TEST(a_taken_name_gets_an_ordinal)
 }
 END_TEST
 
-START_TEST(data_of_nobody_is_adopted)
+START_TEST(data_without_an_owner_is_adopted)
 {
 	static const struct {
 		GbeTri older; /* ostree lists an older one */
@@ -478,18 +478,18 @@ main(void)
 	tcase_add_test(tcase, an_equal_backup_that_does_not_serve);
 	tcase_add_test(tcase, a_verdict_that_came_later_goes_into_the_equal_backup);
 	tcase_add_test(tcase, who_was_green_before_is_on_no_trial_again);
-	tcase_add_test(tcase, damaged_data_is_kept_as_bad_and_is_p_all_the_same);
+	tcase_add_test(tcase, damaged_data_is_kept_as_bad_and_still_is_p);
 	tcase_add_test(tcase, a_fault_that_etcd_survives_makes_a_bad_backup_and_nothing_else);
 	tcase_add_test(tcase, a_backup_of_sound_data_says_so_and_what_is_inside);
 	tcase_add_test(tcase, a_missing_backup_holds_or_is_said);
 	tcase_add_test(tcase, at_boot_says_when_a_plain_reboot_is_backed_up);
 	tcase_add_test(tcase, a_late_take_over_is_backed_up);
-	tcase_add_test(tcase, a_plain_reboot_goes_on_with_its_trial_and_chain);
+	tcase_add_test(tcase, a_plain_reboot_continues_its_trial_and_chain);
 	tcase_add_test(tcase, the_same_run_only_ends_the_closing_record);
 	tcase_add_test(tcase, a_newer_etcd_in_the_same_run_is_backed_up_first);
 	tcase_add_test(tcase, an_etcd_of_a_container_gets_a_clone_first);
 	tcase_add_test(tcase, a_taken_name_gets_an_ordinal);
-	tcase_add_test(tcase, data_of_nobody_is_adopted);
+	tcase_add_test(tcase, data_without_an_owner_is_adopted);
 	tcase_add_test(tcase, a_grade_is_of_verdict_health_and_verification);
 	tcase_add_test(tcase, without_verification_nothing_is_good);
 	suite_add_tcase(suite, tcase);

@@ -82,7 +82,7 @@ keep(gpointer data, const char *unit, const char *text, GError **error G_GNUC_UN
 	return true;
 }
 
-/* The drop-in of @unit without @follow's symlinks. NULL: there is none. */
+/* The drop-in of @unit without @follow's symlinks. NULL: the unit has no drop-in. */
 static char *
 dropin_through(const GbeConfig *config, const char *unit, GbeFollow *follow)
 {
@@ -119,7 +119,7 @@ START_TEST(the_default)
 END_TEST
 
 /* A grant is a mount. One at the data directory or its parent would prevent a rename between the data and the
- * directories beside it. */
+ * directories next to it. */
 START_TEST(grants_what_lies_below_the_root)
 {
 	static const struct {
@@ -174,7 +174,7 @@ START_TEST(what_the_sandbox_hides)
 }
 END_TEST
 
-/* A WAL elsewhere is locked, too. */
+/* A WAL elsewhere is also locked. */
 START_TEST(the_wal)
 {
 	g_autofree char *text = paths("[etcd]\nwal-dir=/fast/wal\n");
@@ -395,7 +395,7 @@ START_TEST(what_leaves_the_device)
 }
 END_TEST
 
-/* A push asks etcd and stops with it. A send and a proof have nothing to do with etcd. */
+/* A push asks etcd and stops together with etcd. A send and a proof do not depend on etcd. */
 START_TEST(a_store_in_a_directory)
 {
 	g_autoptr(GbeConfig) config =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* "Yesterday's program reads today's files": the golden files of format 1, and their expected content; and the same
- * files as a later version may write them, in which this program must find the same. */
+/* "Yesterday's program reads today's files": the golden files of format 1 and their expected content. This program must
+ * find the same content in the files that a later version may write. */
 #include "base/crc32c.h"
 #include "core/decide/past.h"
 #include "core/record/offsite.h"
@@ -46,7 +46,7 @@ make_element_later(JsonArray *array, guint index, JsonNode *node, gpointer data)
 	make_later(node);
 }
 
-/* Adds keys that nobody knows yet to each object, however deep, and raises the format. */
+/* Adds unknown keys to each object, however deep, and raises the format. */
 static void
 make_later(JsonNode *node)
 {
@@ -88,7 +88,7 @@ golden_json(const char *name, bool later)
 
 /* ---- manifests ---- */
 
-/* What was read without its JSON prints from what is known alone: each key is this program's. */
+/* A record without its JSON prints only the known members: each key is this program's. */
 START_TEST(manifest_golden)
 {
 	const char *name = _i < 2 ? "manifest" : "manifest-signed";
@@ -134,7 +134,7 @@ START_TEST(manifest_signed)
 }
 END_TEST
 
-/* The digest of a later version is over the keys that only that version knows, too. */
+/* The digest of a later version also covers the keys that only that version knows. */
 START_TEST(manifest_signed_by_a_later_version)
 {
 	g_autofree char *text = golden_json("manifest-signed", true), *all = NULL, *digest = NULL;
@@ -264,7 +264,7 @@ END_TEST
 
 /* ---- the ledger ---- */
 
-/* A record of a kind that nobody knows yet, wherever a sequence is free. */
+/* A record of an unknown kind, at each free sequence number. */
 static void
 put_else(GbeLedger *ledger, guint64 sequence)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Every history of 2 to 4 (LEVEL=full: 5) runs of the deployments A, B and C, played on a device in memory, and the
- * properties that decisions.md promises of them, one named test for each. A comes first. A step is a
- * way to a deployment (plain reboot, staged upgrade, fallback, deliberate return, back to the default
- * entry) and what becomes of the run there.
+ * Every history of 2 to 4 (LEVEL=full: 5) runs of the deployments A, B and C, played on a device in memory. Each
+ * property that decisions.md promises has a test of its name. A comes first. A step is a way to a deployment and the
+ * outcome of the run there. The ways are: plain reboot, staged upgrade, fallback, deliberate return, back to the
+ * default entry.
  */
 #include "lib/history.h"
 #include "lib/unit.h"
@@ -74,7 +74,7 @@ property(const Node *node, Property which, bool holds, const char *detail)
 	results[which].broken = g_strdup_printf("%s: %s", history, detail);
 }
 
-/* What is asked after each prerun. */
+/* The checks after each prerun. */
 
 typedef struct {
 	const Node *before; /* at the end of the run before */
@@ -100,8 +100,8 @@ check_same_owner(const Boot *b)
 	Outcome last = was->last[b->d];
 	bool kept = b->after->world.content == b->before->world.content;
 
-	/* Without the program: rule 13's business where something else was to boot, 9's and 10a's where
-	 * it was a failed trial before, and after a cut the known limit of decisions.md. */
+	/* A run without the program. Rule 13 applies if another deployment was to boot, and 9 and 10a after a failed
+	 * trial. After a cut this is the known limit of decisions.md. */
 	if (keeps(last) && (with_program(last) || (!was->unseen && !seen_failed(was, b->d) &&
 						   (!was->ended || was->ended_for == b->d))))
 		property(b->after, A_REBOOT_KEEPS, kept, b->detail);
@@ -189,7 +189,7 @@ check_without_program(const Boot *b)
 {
 	const Truth *was = &b->before->truth;
 
-	/* Without a closing backup there is none to go back to. */
+	/* Without a closing backup no state can be restored. */
 	if (!b->before->world.clones || !was->ended || was->ended_by != b->d ||
 	    was->ended_for == b->d || was->ended_for != b->o || was->foreign == 0 ||
 	    was->foreign > 3000 || was->ended_failed)
@@ -198,7 +198,7 @@ check_without_program(const Boot *b)
 		 b->after->world.content == was->ended_with, b->detail);
 }
 
-/* What finalize has made of the data of the run that ended, for the deployment that boots next. */
+/* The backup that finalize made of the ended run's data, for the deployment that boots next. */
 static void
 check_hand_back(const Node *node, const Step *next, bool program)
 {

@@ -70,8 +70,8 @@ START_TEST(its_tree_and_its_nonce)
 }
 END_TEST
 
-/* A file in there cannot argue; but the closing record wants its own nonce in the tree, and without one of this
- * ledger's somebody may have put the data in. */
+/* A file in the tree proves nothing; the closing record requires its own nonce there. Without a nonce of this ledger
+ * the data may have been put in by hand. */
 START_TEST(its_tree_and_a_file_that_argues)
 {
 	static const struct {
@@ -235,7 +235,7 @@ START_TEST(nonce_round_trip)
 	ck_assert_str_eq(nonce.ledger, LEDGER_ID);
 	ck_assert_uint_eq(nonce.sequence, 42);
 	ck_assert_str_eq(nonce.nonce, NONCE_A);
-	/* What is none leaves none behind. */
+	/* Reading an invalid text clears the earlier result. */
 	gbe_nonce_parse("{", 1, &nonce);
 	ck_assert_ptr_null(nonce.ledger);
 	ck_assert_uint_eq(nonce.sequence, 0);

@@ -133,7 +133,7 @@ START_TEST(manifests)
 	changed = read_again(second, keys);
 	ck_assert_int_eq(changed->seal, GBE_SEAL_RIGHT);
 	ck_assert_str_ne(changed->hmac, again->hmac);
-	/* A manifest that somebody changed is not signed again. */
+	/* A changed manifest is not signed again. */
 	sequence = strstr(text, "\"sequence\" : 7");
 	ck_assert_ptr_nonnull(sequence);
 	sequence[strlen("\"sequence\" : ")] = '8';

@@ -170,8 +170,8 @@ START_TEST(that_it_was_green)
 }
 END_TEST
 
-/* A request that was carried out does not come back, however long ago it was. */
-START_TEST(a_request_stays_carried_out)
+/* A completed request does not come back, however long ago it was. */
+START_TEST(a_completed_request_stays_completed)
 {
 	g_autoptr(GbeLedger) ledger = ledger_new(), again = NULL, twice = NULL;
 	g_autoptr(GbeFacts) facts = NULL;
@@ -386,7 +386,7 @@ main(void)
 	tcase_add_test(tcase, the_last_32_runs);
 	tcase_add_test(tcase, what_a_listed_deployment_left);
 	tcase_add_test(tcase, that_it_was_green);
-	tcase_add_test(tcase, a_request_stays_carried_out);
+	tcase_add_test(tcase, a_completed_request_stays_completed);
 	tcase_add_test(tcase, a_request_still_waits);
 	tcase_add_test(tcase, undo_stays_known);
 	tcase_add_test(tcase, backups_that_are_there);

@@ -304,7 +304,7 @@ START_TEST(requests_end)
 END_TEST
 
 /* The take-over that carried it out ends it, however it was requested. */
-START_TEST(requests_are_carried_out)
+START_TEST(requests_are_completed)
 {
 	static const struct {
 		const char *request, *done, *rd_done;
@@ -466,7 +466,7 @@ main(void)
 	tcase_add_test(tcase, intents_end);
 	tcase_add_test(tcase, an_intent_that_cannot_be_read_is_open);
 	tcase_add_test(tcase, requests_end);
-	tcase_add_test(tcase, requests_are_carried_out);
+	tcase_add_test(tcase, requests_are_completed);
 	tcase_add_test(tcase, gone_operation_and_failure);
 	tcase_add_test(tcase, unknown_kinds);
 	tcase_add_test(tcase, holes);

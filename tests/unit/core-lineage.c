@@ -30,7 +30,7 @@ START_TEST(contains_what_it_grew_from)
 	ck_assert_int_eq(gbe_lineage_contains(&third, 20, 8, 11), GBE_NO);
 	ck_assert_int_eq(gbe_lineage_contains(&third, 20, 12, 20), GBE_YES);
 	ck_assert_int_eq(gbe_lineage_contains(&third, 20, 7, 1), GBE_NO);
-	/* What it grew from is as it was. */
+	/* The lineage that it grew from is unchanged. */
 	ck_assert_uint_eq(second.ancestors->len, 1);
 	ck_assert_ptr_null(first.ancestors);
 	gbe_lineage_clear(&second);
@@ -45,7 +45,7 @@ START_TEST(unknown_is_unknown)
 
 	ck_assert_int_eq(gbe_lineage_contains(&none, 9, 3, 3), GBE_UNKNOWN);
 	ck_assert_int_eq(gbe_lineage_contains(&known, 9, 0, 3), GBE_UNKNOWN);
-	/* From nobody knows what: never "no". */
+	/* From an unknown origin: never "no". */
 	gbe_lineage_grow(&grown, &none, 4, 8);
 	ck_assert_int_eq(gbe_lineage_contains(&grown, 9, 3, 3), GBE_UNKNOWN);
 	ck_assert_int_eq(gbe_lineage_contains(&grown, 9, 8, 9), GBE_YES);

@@ -154,7 +154,7 @@ START_TEST(overdue)
 		gint64 now;
 		bool overdue;
 	} cases[] = {
-	    /* Where nothing was pushed, no proof can be missing. */
+	    /* If nothing was pushed, no proof can be missing. */
 	    {-1, -1, -1, DAY, 1000 * DAY, false},
 	    {100 * DAY, 100 * DAY, -1, 14 * DAY, 100 * DAY, false},
 	    {100 * DAY, 100 * DAY, -1, 14 * DAY, 114 * DAY, false},

@@ -55,7 +55,7 @@ START_TEST(what_is_noted)
 }
 END_TEST
 
-START_TEST(what_nobody_wrote)
+START_TEST(data_without_a_writer)
 {
 	static const char *const texts[] = {"{}", "{\"result\": 5, \"attempted\": \"x\"}",
 					    "{\"result\": \"splendid\", \"backup\": []}"};
@@ -85,7 +85,7 @@ main(void)
 
 	tcase_add_test(record, round_trip);
 	tcase_add_test(record, what_is_noted);
-	tcase_add_test(record, what_nobody_wrote);
+	tcase_add_test(record, data_without_a_writer);
 	suite_add_tcase(suite, record);
 	return gbe_unit_main(suite);
 }

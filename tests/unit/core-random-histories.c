@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Random histories of 5 to 40 steps of the deployments A, B and C, on the device of lib/world.h: what
- * core-histories plays, and on top of that skips, requests for the next boot and on the kernel command
- * line, manual backups, deletes, restores by hand, keep-good=1 and cuts between the effects of prerun.
+ * Random histories of 5 to 40 steps of the deployments A, B and C, on the device of lib/world.h. They play the steps of
+ * core-histories, and also skips, requests for the next boot and on the kernel command line, manual backups and
+ * deletes. Further steps are restores by hand, keep-good=1 and cuts between the effects of prerun.
  *
  * HISTORIES=N plays so many (400); SEED=N begins with that one. A history that breaks a property is
  * printed with its seed: HISTORIES=1 SEED=N plays it again.
@@ -15,7 +15,7 @@
 
 #define FIRST_SEED 20201120
 #define MOMENT 40	     /* seconds: no number of short runs here makes a long one */
-#define NOT_KEPT G_MAXUINT64 /* with skip nobody took a backup */
+#define NOT_KEPT G_MAXUINT64 /* with skip no backup was made */
 
 typedef enum {
 	A_REBOOT_KEEPS,
@@ -42,7 +42,7 @@ static const char *const sentences[PROPERTIES] = {
     "an update on top of a failed one starts from the newest state of no failed trial",
     "a return to a green deployment contains or restores what that deployment had",
     "not deliberate: data that contains what the deployment had is not rewound",
-    "a request is carried out, once",
+    "a request is applied, once",
     "undo brings back what was displaced",
     "with skip nothing is backed up or restored",
     "planning again after executing gives an empty plan",
@@ -67,10 +67,10 @@ typedef struct {
 	Content asked_for; /* of the request that is due at the next boot */
 	bool asked;
 	bool cut;			/* the last run was */
-	bool unkept[WORLD_DEPLOYMENTS]; /* what it left: nobody took a backup of that */
+	bool unkept[WORLD_DEPLOYMENTS]; /* no backup was made of its state */
 	bool over;			/* what follows is not known from what has happened alone */
 	const char *asked_name;
-	Content deleted[64]; /* what a person has deleted is nobody's fault */
+	Content deleted[64]; /* deleted by a person, so no property fails */
 	guint n_deleted;
 } History;
 
@@ -159,7 +159,7 @@ prune(History *h)
 	property(h, THE_FLOOR_HOLDS, holds, NULL, h->node.world.content);
 }
 
-/* What is asked of the prerun that was not cut. */
+/* The checks of a complete prerun. */
 
 static void
 check_request(History *h, const GbePlan *plan, bool cut, Content live)
@@ -221,7 +221,7 @@ check_again(History *h)
 	property(h, NOTHING_IS_LEFT_TO_DO, empty, again, h->node.world.content);
 }
 
-/* What a restore displaced is there, by the name and number that undo goes by. */
+/* The displaced data is kept, with the name and number that undo uses. */
 static void
 check_undo(History *h, const GbePlan *plan, Content live)
 {
@@ -279,7 +279,7 @@ prerun_once(History *h, GbePlan **ret_plan)
 	return true;
 }
 
-/* A boot, which a cut may begin anew, with another run. The data is asked for as it was before the first. */
+/* A boot. After a cut it starts again as another run. The checks compare with the data before the first start. */
 static void
 prerun(History *h, const Step *step, guint o)
 {
@@ -347,7 +347,7 @@ delete_backup(History *h)
 	world_delete(w, w->backups[at].manifest->name);
 }
 
-/* What is asked for now is what is due at the next boot, unless it is deleted until then. */
+/* The new request is due at the next boot, unless its backup is deleted until then. */
 static void
 ask(History *h)
 {
@@ -380,7 +380,7 @@ push(Truth *t, int who, Content content, bool failed)
 	t->n_chain++;
 }
 
-/* What a person chose for a deployment on trial is its base from then on. */
+/* A backup that a person chose for a deployment on trial is its base from then on. */
 static void
 chosen(History *h, Content content)
 {
@@ -393,7 +393,8 @@ chosen(History *h, Content content)
 	push(t, (int)d, content, true);
 }
 
-/* A verdict belongs to the data that it judged: a restore in the middle of a run begins anew, and is judged. */
+/* A verdict belongs to the data that it judged: after a restore in the middle of a run, the new data gets its own
+ * verdict. */
 static void
 restore_by_hand(History *h, GbeVerdict verdict)
 {
@@ -419,7 +420,7 @@ restore_by_hand(History *h, GbeVerdict verdict)
 		world_verdict(w, &h->arena, verdict);
 }
 
-/* Who has the data from now on. */
+/* The owner of the data from now on. */
 static void
 take_requested(History *h, guint d, guint o, Content live)
 {
@@ -458,7 +459,7 @@ whole_unwound(const History *h)
 	return last;
 }
 
-/* Where what the chain names is not there any more, what came of it tells how it goes on. */
+/* If the chain names a missing backup, the history continues with the state that prerun chose. */
 static void
 take_what_is_left(History *h, guint d, guint o, Content live)
 {
@@ -497,7 +498,7 @@ chain_is_whole(const History *h)
 	return true;
 }
 
-/* Nothing was kept of what @o had, and nobody forgets whose it was. */
+/* No backup was kept of @o's data, but its owner stays known. */
 static void
 take_skipped(History *h, guint d, guint o)
 {
@@ -614,7 +615,7 @@ shut_down(History *h, const Step *step, const Step *next)
 	remember(&h->node, 0);
 	h->unkept[step->who] = false;
 	t->without = false;
-	/* A fresh start that nobody looks at until the power goes is data of nobody. */
+	/* A fresh start that no program sees before the power cut has no owner. */
 	if (step->outcome == HANG || (world_last(w)->tree != NULL && roll(h, 8) == 0))
 		g_string_append(h->text, ", cut");
 	h->cut = g_str_has_suffix(h->text->str, ", cut");
@@ -660,7 +661,7 @@ play(guint32 seed)
 		h.steps = i + 1;
 		step.outcome = some_outcome(&h);
 		boot(&h, &step, i == 0);
-		/* "Its trial goes on as if the boot had been judged none." */
+		/* Its trial continues as if the boot had no verdict. */
 		if (w->skip)
 			step.outcome = UNJUDGED_SHORT;
 		run(&h, step.outcome);

@@ -39,7 +39,7 @@ START_TEST(takes_json)
 }
 END_TEST
 
-START_TEST(refuses_what_is_none)
+START_TEST(refuses_invalid_values)
 {
 	static const struct {
 		const char *text, *says;
@@ -145,7 +145,7 @@ START_TEST(bounds_depth_and_size)
 	g_autofree char *full = g_strconcat("{}", blanks, NULL);
 	g_autoptr(GError) error = NULL;
 
-	/* What is allowed, minus the empty arrays' missing value. */
+	/* The allowed values, minus the empty arrays' missing value. */
 	ck_assert(parses("{\"a\":[[]]}", 10, NULL));
 	ck_assert(parses(allowed, strlen(allowed), NULL));
 	ck_assert(!parses(deep, strlen(deep), &error));
@@ -312,7 +312,7 @@ main(void)
 	tcase_set_timeout(json, 60);
 	tcase_set_timeout(seal, 60);
 	tcase_add_test(json, takes_json);
-	tcase_add_test(json, refuses_what_is_none);
+	tcase_add_test(json, refuses_invalid_values);
 	tcase_add_test(json, refuses_nul_bytes);
 	tcase_add_test(json, bounds_depth_and_size);
 	tcase_add_test(json, typed_reads_fall_back);

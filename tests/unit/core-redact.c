@@ -69,7 +69,7 @@ START_TEST(beginnings)
 }
 END_TEST
 
-/* A wrong address is shown, too, by the message that rejects it. */
+/* The message that rejects a wrong address also shows it. */
 START_TEST(endpoints)
 {
 	static const struct {

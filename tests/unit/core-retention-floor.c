@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What goes at last, and what never does: the other half of "Retention". */
+/* The backups that retention removes last, and those that it never removes: the other half of "Retention". */
 #include <stdbool.h>
 
 #include "lib/retention.h"
 #include "lib/unit.h"
 
-/* "Adopted ones while somebody's P; of gone deployments: removed once the booted one has a good one of
- * its own." */
+/* "Adopted ones while a deployment's P; of gone deployments: removed once the booted one has a good one of its own." */
 
 START_TEST(adopted_and_gone_ones_stay_until_the_booted_one_has_a_good_one)
 {
@@ -22,7 +21,7 @@ START_TEST(adopted_and_gone_ones_stay_until_the_booted_one_has_a_good_one)
 }
 END_TEST
 
-START_TEST(a_good_one_that_was_set_aside_is_none_of_its_own)
+START_TEST(a_good_one_set_aside_is_not_a_good_one_of_its_own)
 {
 	g_autoptr(GbeFacts) facts = device();
 
@@ -46,8 +45,8 @@ START_TEST(a_serial_given_out_again_is_another_deployment)
 }
 END_TEST
 
-/* "One valid backup always remains, for the store and for each listed deployment that was green; a
- * good one is evicted only by a good one." */
+/* One valid backup always remains, for the store and for each listed deployment that was green. Only a good backup
+ * replaces a good one. */
 
 START_TEST(the_last_valid_one_of_the_store_stays)
 {
@@ -97,7 +96,7 @@ START_TEST(the_last_valid_one_stays_though_it_was_set_aside)
 	facts_backup(facts, 'z', 2, 2, GBE_GRADE_UNPROVEN)->set_aside = true;
 	facts_backup(facts, 'a', 3, 3, GBE_GRADE_BAD)->set_aside = true;
 	assert_removed(facts, "z1");
-	/* Of a deployment that is listed and was green, too. */
+	/* The same for a listed deployment that was green. */
 	(void)facts_list(facts, 'z', 900);
 	(void)facts_backup(facts, 'a', 4, 4, GBE_GRADE_GOOD);
 	assert_removed(facts, "z1 z2");
@@ -195,7 +194,7 @@ main(void)
 	TCase *tcase = tcase_create("retention");
 
 	tcase_add_test(tcase, adopted_and_gone_ones_stay_until_the_booted_one_has_a_good_one);
-	tcase_add_test(tcase, a_good_one_that_was_set_aside_is_none_of_its_own);
+	tcase_add_test(tcase, a_good_one_set_aside_is_not_a_good_one_of_its_own);
 	tcase_add_test(tcase, a_serial_given_out_again_is_another_deployment);
 	tcase_add_test(tcase, the_last_valid_one_of_the_store_stays);
 	tcase_add_test(tcase, nothing_goes_while_something_could_not_be_read);

@@ -67,7 +67,7 @@ START_TEST(hours_and_days)
 }
 END_TEST
 
-/* A clock that is not set says 1970 at each boot, or is behind: each of those is a period. */
+/* An unset clock starts in 1970 at each boot, or is late: each such date is a period. */
 START_TEST(clocks)
 {
 	const gint64 unset[] = {0, 100, 200, 300, 400};

@@ -64,7 +64,7 @@ START_TEST(nothing_else_goes_for_them)
 }
 END_TEST
 
-START_TEST(a_good_one_by_the_clock_is_none_of_its_own)
+START_TEST(a_good_scheduled_one_is_not_a_good_one_of_its_own)
 {
 	g_autoptr(GbeFacts) facts = device();
 
@@ -140,7 +140,7 @@ START_TEST(without_ostree_they_alone_go)
 	g_clear_pointer(&facts->listed, g_ptr_array_unref);
 	facts->ostree = GBE_NO;
 	assert_removed(facts, "adopted-10 adopted-11");
-	/* What cannot be told is not that. */
+	/* An unknown fact does not count as "without ostree". */
 	facts->ostree = GBE_UNKNOWN;
 	assert_removed(facts, "");
 	facts->ostree = GBE_YES;
@@ -151,7 +151,7 @@ START_TEST(without_ostree_they_alone_go)
 }
 END_TEST
 
-/* What an update on trial was writing comes back by nobody's doing but a person's. */
+/* Only a person can restore data that an update on trial has written. */
 START_TEST(no_candidate_of_a_trial)
 {
 	g_autoptr(GbeFacts) facts = device();
@@ -208,7 +208,7 @@ main(void)
 
 	tcase_add_test(stays, hours_and_days);
 	tcase_add_test(stays, nothing_else_goes_for_them);
-	tcase_add_test(stays, a_good_one_by_the_clock_is_none_of_its_own);
+	tcase_add_test(stays, a_good_scheduled_one_is_not_a_good_one_of_its_own);
 	tcase_add_test(stays, the_last_valid_one_stays);
 	tcase_add_test(stays, of_a_green_deployment_one_stays);
 	tcase_add_test(stays, pinned_ones_stay);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What stays: each sentence of "Retention" in decisions.md is a case here or in core-retention-floor. */
+/* The backups that are kept: each sentence of "Retention" in decisions.md is a case here or in core-retention-floor. */
 #include <stdbool.h>
 
 #include "lib/retention.h"
@@ -183,7 +183,7 @@ START_TEST(the_base_of_a_listed_trial_stays_though_another_is_booted)
 	(void)facts_recorded(facts);
 	(void)facts_record(facts, 'a', 51, 92, GBE_VERDICT_NONE);
 	assert_removed(facts, "");
-	/* Once it is listed no longer, nobody can try it again. */
+	/* After it left the list, it cannot be tried again. */
 	g_ptr_array_set_size(facts->listed, 1);
 	assert_removed(facts, "a1");
 }
@@ -210,7 +210,7 @@ START_TEST(the_whole_chain_stays)
 	second->sequence = 3;
 	assert_removed(facts, "b3");
 	second->sequence = 2;
-	/* What a green one came from is its past. */
+	/* The base of a green deployment is its past. */
 	run->verdict = GBE_VERDICT_GREEN;
 	own->grade = GBE_GRADE_GOOD;
 	assert_removed(facts, "adopted-1 b2");
@@ -280,8 +280,7 @@ START_TEST(what_was_set_aside_stays_until_the_next_one)
 }
 END_TEST
 
-/* restore --skip-backup: what nobody wants back goes once etcd was healthy, and its run green, on what came in
- * its place. */
+/* restore --skip-backup: unwanted data is removed after etcd was healthy, and its run green, on the restored data. */
 START_TEST(what_is_discarded_goes_after_a_green_run)
 {
 	g_autoptr(GbeFacts) facts = device();

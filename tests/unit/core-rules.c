@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The whole fact space of the decision table. A situation has some 10^16 values, but no rule looks at
- * all of it: the space is cut into branches by what decides which rules are asked at all, and each
- * branch walks through every combination of the facts that its rules look at. That the facts left
- * out of a branch decide nothing there is not believed but sampled: a random situation must be ruled
- * like its projection onto the branch's facts.
+ * The whole fact space of the decision table. A situation has some 10^16 values, but no rule looks at all of it. The
+ * space is divided into branches by the facts that select the rules. Each branch goes through every combination of the
+ * facts that its rules read. Samples prove that the other facts do not matter: a random situation must be ruled like
+ * its projection onto the branch's facts.
  */
 #include "lib/fact-space.h"
 #include "lib/unit.h"
@@ -19,7 +18,7 @@ static bool
 rule(const GbeSituation *s, GbeRuling *ret_ruling)
 {
 	gbe_rules_apply(s, ret_ruling);
-	/* Where the ruling puts other data in place the gate looks at that, in another situation. */
+	/* If the ruling restores other data, the gate looks at that data in another situation. */
 	if (ret_ruling->rule == GBE_RULE_2 ||
 	    (ret_ruling->move != GBE_DATA_KEEP && ret_ruling->move != GBE_DATA_USABLE))
 		return false;
@@ -68,11 +67,11 @@ unwinds(const GbeSituation *s)
 static bool
 row_12(const GbeSituation *s)
 {
-	/* No older state is one in its place. */
+	/* An older state does not replace it. */
 	return unwinds(s) && !(s->on_failed == GBE_FAILED_LAST_GOOD && s->unseen);
 }
 
-/* 5a where it acts: etcd would not survive the data, and there is something to put in its place. */
+/* The cases in which 5a acts: etcd would not survive the data, and a replacement exists. */
 static bool
 row_5a(const GbeSituation *s)
 {
@@ -166,7 +165,7 @@ row_allows(const GbeSituation *s, GbeRule applied)
 	return applied == expected;
 }
 
-/* What is asked of every cell. */
+/* The checks of every cell. */
 
 #define require(condition, s, r)                                                                   \
 	do {                                                                                       \
@@ -240,7 +239,8 @@ check_sources(const GbeSituation *s, const GbeRuling *r)
 	}
 	/* Invariant 5. */
 	require(!restores(r) || r->backup == GBE_BACKUP_NONE, s, r);
-	/* Somebody else's writes are never filed under the owner's name, nor an unknown owner's. */
+	/* A backup of another writer's data, or of data with an unknown owner, is adopted: it never gets the owner's
+	 * name. */
 	if (s->data == GBE_YES && r->move == GBE_DATA_KEEP && r->backup != GBE_BACKUP_NONE &&
 	    r->rule != GBE_RULE_0 && !s->last_pass &&
 	    (s->owner == GBE_OWNER_UNKNOWN || s->closing == GBE_CLOSING_DIFFERS) &&
@@ -319,7 +319,7 @@ check_refusals(const GbeSituation *s, const GbeRuling *r)
 		require(!restores(r) || (r->rule != GBE_RULE_10A && r->rule != GBE_RULE_10B &&
 					 r->rule != GBE_RULE_13 && r->rule != GBE_RULE_14),
 			s, r);
-	/* The gate restores only for who comes back, and nothing over data of nobody. */
+	/* The gate restores only for a returning deployment, and never over data without an owner. */
 	gbe_rules_apply(s, &applied);
 	if (r->rule == GBE_RULE_14 && restores(r))
 		require(s->owner == GBE_OWNER_OTHER && applied.rule != GBE_RULE_4, s, r);
@@ -340,19 +340,17 @@ check_refusals(const GbeSituation *s, const GbeRuling *r)
 }
 
 /*
- * Invariant 1. A fact that is unknown never makes the program put something in the place of data that
- * is there: what it restores while the fact is unknown it restores whatever the fact is. Some facts
- * have a reading in decisions.md, word for word; there the ruling must be the very one of that
- * reading, so that unknown adds nothing of its own. The gate acts because D's etcd is known not to
- * read the data: whatever the other fact is, D must not get that data. Where there is no data nothing
- * is destroyed.
+ * Invariant 1. An unknown fact never makes the program replace existing data. A restore while the fact is unknown must
+ * also happen with each known value. For some facts decisions.md defines how "unknown" is read; the ruling must then
+ * equal the ruling of that reading. The gate acts because D's etcd is known not to read the data: D must not get that
+ * data in any case. Without data nothing is destroyed.
  */
 static bool
 acts_alike(const GbeRuling *unknown, const GbeRuling *known)
 {
 	if (unknown->rule == GBE_RULE_14)
 		return restores(known) || known->hold != GBE_HOLD_NO;
-	/* What others wrote is undone by 9 and 10a as by 13: which of them is known is the question. */
+	/* Data of other writers is undone by 9 and 10a as by 13; the unknown fact only decides which of them. */
 	if (unknown->rule == GBE_RULE_13)
 		return restores(known);
 	/* The closing backup is the very state that was left, in sound files. */
@@ -428,7 +426,7 @@ START_TEST(every_cell)
 }
 END_TEST
 
-/* What a branch does not walk through decides nothing in it. */
+/* Facts that a branch leaves out decide nothing in it. */
 START_TEST(the_rest_decides_nothing)
 {
 	g_autoptr(GRand) random = g_rand_new_with_seed(SEED);
@@ -485,7 +483,7 @@ START_TEST(the_rest_decides_nothing)
 }
 END_TEST
 
-/* A fact that somebody adds to the situation has to be walked through, too. */
+/* A new fact of the situation must be added to the space. */
 START_TEST(every_fact_is_known_here)
 {
 	gsize size = 0;

@@ -142,7 +142,7 @@ START_TEST(damaged_changes_nothing)
 }
 END_TEST
 
-/* What is taken prints as something that is taken and prints the same. */
+/* An accepted record prints as an accepted record that prints the same. */
 static void
 mangled(const char *bytes, gsize size, bool complete)
 {

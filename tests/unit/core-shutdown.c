@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The decision of a shutdown over its whole fact space, as core-rules does it for a boot's: every combination of the
- * facts that the backup depends on, every combination of those that the hand-back depends on, and samples of all
- * together. The device: B is booted on the data of its own trial, whose base is a backup of A.
+ * The decision of a shutdown over its whole fact space, as core-rules does for a boot. It covers every combination of
+ * the facts of the backup, every combination of those of the hand-back, and samples of all together. The device: B is
+ * booted on the data of its own trial, whose base is a backup of A.
  */
 #include "lib/facts.h"
 #include "lib/unit.h"
@@ -115,7 +115,7 @@ is_walked(const char *branch, const Fact *fact)
 	return g_strv_contains((const char *const *)names, fact->name);
 }
 
-/* The facts of all cells: what a cell says is set anew for each, and nothing is allocated for it. */
+/* The facts of all cells. Each cell overwrites its own facts, without an allocation. */
 static struct {
 	GbeFacts *facts;
 	GbeTakeOver *owner;
@@ -222,7 +222,7 @@ set_run(const Cell *cell, GbeFacts *facts)
 	owner->trial.on = (GbeTri)cell->trial;
 	device.run->verdict = (GbeVerdict)cell->verdict;
 	device.run->trial = owner->trial.on;
-	/* On the clock that nobody sets, else on the one that somebody has set back. */
+	/* On the monotonic clock, else on the clock that was set back. */
 	facts->uptime = used[cell->used] < 0 ? -1 : owner->uptime + used[cell->used];
 	owner->at = facts->now + 1;
 }
@@ -296,7 +296,7 @@ hands_back(const Cell *c)
 	return c->next == A;
 }
 
-/* What is asked of every cell. */
+/* The checks of every cell. */
 
 #define require(condition, cell)                                                                   \
 	do {                                                                                       \
@@ -411,7 +411,7 @@ START_TEST(samples_of_all)
 END_TEST
 
 /* By the clock of the day only where the other one does not tell. */
-START_TEST(the_use_is_told_by_the_clock_that_nobody_sets)
+START_TEST(the_use_is_measured_by_the_monotonic_clock)
 {
 	static const struct {
 		gint64 uptime_then, uptime, then, now, used;
@@ -435,7 +435,7 @@ START_TEST(the_use_is_told_by_the_clock_that_nobody_sets)
 }
 END_TEST
 
-/* "What a rule displaces is set aside, not bad": somebody may have put the data there. */
+/* "What a rule displaces is set aside, not bad": the data may have been put there by hand. */
 START_TEST(a_strangers_data_is_set_aside)
 {
 	Cell cell = plain;
@@ -462,7 +462,7 @@ main(void)
 	tcase_set_timeout(tcase, 300);
 	tcase_add_loop_test(tcase, every_cell, 0, (int)G_N_ELEMENTS(branches));
 	tcase_add_test(tcase, samples_of_all);
-	tcase_add_test(tcase, the_use_is_told_by_the_clock_that_nobody_sets);
+	tcase_add_test(tcase, the_use_is_measured_by_the_monotonic_clock);
 	tcase_add_test(tcase, a_strangers_data_is_set_aside);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What could take the data's place: candidates and the chain of bases, and what stands against it. */
+/* The candidates for a restore, the chain of bases, and the reasons against a restore. */
 #include <stdbool.h>
 
 #include "lib/situation.h"
@@ -68,7 +68,7 @@ START_TEST(what_is_never_a_candidate)
 }
 END_TEST
 
-/* "Then the state in which D last left the data, whoever made that backup." */
+/* Then the state in which D last left the data, no matter which deployment made that backup. */
 START_TEST(what_d_left_comes_before_what_is_newer)
 {
 	g_autoptr(GbeFacts) facts = device();
@@ -188,7 +188,7 @@ START_TEST(what_the_base_is)
 
 	derive(facts, &s);
 	ck_assert_int_eq(s.base, GBE_BASE_VALID);
-	base->grade = GBE_GRADE_BAD; /* 10a takes it all the same */
+	base->grade = GBE_GRADE_BAD; /* 10a uses it anyway */
 	derive(facts, &s);
 	ck_assert_int_eq(s.base, GBE_BASE_BAD);
 	ck_assert_int_eq(s.chain_end, GBE_BASE_BAD);
@@ -297,7 +297,7 @@ START_TEST(the_closing_record_is_equal_or_not_or_not_there)
 	facts_set_fingerprint(&facts->owner->closing.fingerprint, 2);
 	derive(facts, &s);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_DIFFERS);
-	/* What cannot be computed now is never "somebody else wrote". */
+	/* A fact that cannot be computed now never means "another writer". */
 	facts->fingerprint.present = false;
 	derive(facts, &s);
 	ck_assert_int_eq(s.closing, GBE_CLOSING_NONE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* When a request is due, what it means, and when it cannot be carried out. */
+/* The time at which a request is due, its meaning, and the reasons against it. */
 #include <stdbool.h>
 
 #include "lib/situation.h"
@@ -61,7 +61,7 @@ START_TEST(what_makes_a_request_impossible_and_what_force_overrides)
 	    {"it is not there", GBE_REQUEST_IS_IMPOSSIBLE},
 	    {"it was consumed", GBE_REQUEST_IS_IMPOSSIBLE},
 	    {"it did not validate", GBE_REQUEST_IS_IMPOSSIBLE},
-	    {"somebody said why not", GBE_REQUEST_IS_IMPOSSIBLE},
+	    {"the request has a reason against it", GBE_REQUEST_IS_IMPOSSIBLE},
 	    {"it is bad", GBE_REQUEST_IS_READY},
 	    {"it is a cluster's", GBE_REQUEST_IS_READY},
 	    {"the data is a cluster's", GBE_REQUEST_IS_READY},

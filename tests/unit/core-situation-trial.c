@@ -48,7 +48,7 @@ START_TEST(a_trial_is_unknown_where_the_past_is_not_whole)
 }
 END_TEST
 
-/* Any client of the update's etcd can add members. Where nothing was recorded before, the data is asked. */
+/* Any client of the update's etcd can add members. Without an earlier record, the data decides. */
 START_TEST(voters_of_a_trial_are_those_before_it)
 {
 	static const struct {
@@ -73,7 +73,7 @@ START_TEST(voters_of_a_trial_are_those_before_it)
 }
 END_TEST
 
-START_TEST(a_green_backup_ends_a_trial_too)
+START_TEST(a_green_backup_also_ends_a_trial)
 {
 	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_RED);
 	GbeSituation s;
@@ -84,9 +84,8 @@ START_TEST(a_green_backup_ends_a_trial_too)
 }
 END_TEST
 
-/* "Where nobody judges, the trial ends once its runs together have used the data for longer than
- * trial-limit." */
-START_TEST(long_use_ends_a_trial_that_nobody_judges)
+/* Without a verdict, the trial ends after its runs together have used the data for longer than trial-limit. */
+START_TEST(long_use_ends_a_trial_without_a_verdict)
 {
 	static const struct {
 		GbeTri judges;
@@ -191,7 +190,7 @@ START_TEST(use_is_the_closing_records_time_else_what_the_timer_said)
 		facts->owner->closing.used = cases[i].closing_used;
 		facts->owner->used_beyond = cases[i].beyond;
 		facts->owner->trial.used = cases[i].earlier;
-		/* Nobody asks the clock of the data's files. */
+		/* The times of the data's files are not used. */
 		facts->last_write = 1000000000;
 		gbe_view_live(facts, &view);
 		ck_assert_msg(view.used == cases[i].used, "case %u: %" G_GINT64_FORMAT, i,
@@ -318,8 +317,8 @@ main(void)
 	tcase_add_test(tcase, a_trial_lasts_until_the_first_green_run);
 	tcase_add_test(tcase, a_trial_is_unknown_where_the_past_is_not_whole);
 	tcase_add_test(tcase, voters_of_a_trial_are_those_before_it);
-	tcase_add_test(tcase, a_green_backup_ends_a_trial_too);
-	tcase_add_test(tcase, long_use_ends_a_trial_that_nobody_judges);
+	tcase_add_test(tcase, a_green_backup_also_ends_a_trial);
+	tcase_add_test(tcase, long_use_ends_a_trial_without_a_verdict);
 	tcase_add_test(tcase, a_rollback_may_follow_until_the_trial_is_over);
 	tcase_add_test(tcase, the_trial_of_another_is_what_the_ledger_tells);
 	tcase_add_test(tcase, use_is_the_closing_records_time_else_what_the_timer_said);

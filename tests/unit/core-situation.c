@@ -43,7 +43,7 @@ START_TEST(an_equal_id_with_another_handle_is_another_deployment)
 
 	ck_assert_int_eq(owner_when(id, "fs:aa", id, "fs:aa"), GBE_OWNER_SAME);
 	ck_assert_int_eq(owner_when(id, "fs:aa", id, "fs:ab"), GBE_OWNER_OTHER);
-	/* Where one is not known, or on another file system, the id decides. */
+	/* If one is unknown or on another file system, the id decides. */
 	ck_assert_int_eq(owner_when(id, NULL, id, "fs:ab"), GBE_OWNER_SAME);
 	ck_assert_int_eq(owner_when(id, "fs:aa", id, NULL), GBE_OWNER_SAME);
 	ck_assert_int_eq(owner_when(id, "fs:aa", id, "other:ab"), GBE_OWNER_SAME);
@@ -241,7 +241,7 @@ START_TEST(which_data_it_is)
 	static const struct {
 		const char *tree, *ledger;
 		guint64 nonce;
-		guint64 owner; /* 0: nobody knows */
+		guint64 owner; /* 0: unknown */
 		bool stranger, closing;
 	} cases[] = {
 	    {"fs0:d0", own, 90, 90, false, true},   {"fs0:d0", own, 80, 90, false, false},
@@ -266,7 +266,7 @@ START_TEST(which_data_it_is)
 }
 END_TEST
 
-START_TEST(whose_data_it_is_where_there_is_none_or_it_was_handed_back)
+START_TEST(the_owner_of_missing_and_of_handed_back_data)
 {
 	g_autoptr(GbeFacts) none = found("fs0:d0", NULL, 0), back = NULL, lost = NULL;
 
@@ -291,7 +291,7 @@ START_TEST(whose_data_it_is_where_there_is_none_or_it_was_handed_back)
 }
 END_TEST
 
-START_TEST(nobody_has_data_that_the_ledger_does_not_know)
+START_TEST(data_unknown_to_the_ledger_has_no_owner)
 {
 	g_autoptr(GbeFacts) facts = device();
 	GbeSituation s;
@@ -322,9 +322,9 @@ main(void)
 	tcase_add_test(tcase, what_a_deployment_left_is_of_a_run_that_began);
 	tcase_add_test(tcase, a_state_that_cannot_be_read);
 	tcase_add_test(tcase, which_data_it_is);
-	tcase_add_test(tcase, whose_data_it_is_where_there_is_none_or_it_was_handed_back);
+	tcase_add_test(tcase, the_owner_of_missing_and_of_handed_back_data);
 	tcase_add_test(tcase, equal_handles_say_that_nothing_was_missing);
-	tcase_add_test(tcase, nobody_has_data_that_the_ledger_does_not_know);
+	tcase_add_test(tcase, data_unknown_to_the_ledger_has_no_owner);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }

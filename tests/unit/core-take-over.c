@@ -203,8 +203,8 @@ START_TEST(closing_round_trip)
 }
 END_TEST
 
-/* What cannot be read is no closing record: whether the data is unchanged is then unknown. */
-START_TEST(damaged_closing_is_none)
+/* An unreadable text is not a closing record: the program then cannot know if the data is unchanged. */
+START_TEST(a_damaged_closing_record_is_ignored)
 {
 	static const char *const cases[] = {
 	    "{}",
@@ -228,7 +228,7 @@ START_TEST(damaged_closing_is_none)
 }
 END_TEST
 
-/* All that a take-over has to have. */
+/* The required members of a take-over. */
 START_TEST(least_of_all)
 {
 	g_autoptr(GbeTakeOver) t =
@@ -249,8 +249,8 @@ START_TEST(least_of_all)
 }
 END_TEST
 
-/* Without ostree nobody is the owner, and without a boot id nobody knows the run: both are records. */
-START_TEST(nobody_and_no_run)
+/* Without ostree the owner is empty, and without a boot id the run is unknown: both are valid records. */
+START_TEST(no_owner_and_no_run)
 {
 	g_autoptr(GbeTakeOver) t =
 	    must_parse("{\"deployment\":{\"id\":null},\"run\":null,\"sequence\":1}");
@@ -320,7 +320,7 @@ START_TEST(damaged)
 }
 END_TEST
 
-/* What tomorrow's program wrote beside what this one knows takes nothing away from it. */
+/* Additional members of a later version do not disturb the known ones. */
 START_TEST(newer_keys_are_ignored)
 {
 	static const char text[] =
@@ -350,7 +350,7 @@ START_TEST(deep_chains_lose_their_oldest_links)
 }
 END_TEST
 
-/* A backup that is restored sixty times is one link, and what lies behind it stays. */
+/* A backup that is restored sixty times is one link, and the older links stay. */
 START_TEST(a_link_is_not_repeated)
 {
 	g_autoptr(GbeTakeOver) t = gbe_take_over_new();
@@ -387,7 +387,7 @@ START_TEST(long_chains_are_cut)
 }
 END_TEST
 
-/* What is taken prints as something that is taken and prints the same. */
+/* An accepted record prints as an accepted record that prints the same. */
 static void
 mangled(const char *bytes, gsize size, bool complete)
 {
@@ -425,9 +425,9 @@ main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, round_trip);
 	tcase_add_test(tcase, closing_round_trip);
-	tcase_add_test(tcase, damaged_closing_is_none);
+	tcase_add_test(tcase, a_damaged_closing_record_is_ignored);
 	tcase_add_test(tcase, least_of_all);
-	tcase_add_test(tcase, nobody_and_no_run);
+	tcase_add_test(tcase, no_owner_and_no_run);
 	tcase_add_test(tcase, damaged);
 	tcase_add_test(tcase, newer_keys_are_ignored);
 	tcase_add_test(tcase, deep_chains_lose_their_oldest_links);

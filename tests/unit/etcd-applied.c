@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the log says that the database has, beside what its newest row says: logs as words, one for each record. */
+/* The index of the log that the database claims, compared with its newest row. A log is written as words, one for each
+ * record. */
 #include "etcd-log.h"
 
 #include "etcd/db/key-value.h"
 #include "etcd/directory/applied.h"
 
-/* A word: "a=1" a put, "a=1~" with a lease, "a" one that keeps the value; "-a" a deletion; "!a=1" a transaction of a
- * put, "?a=1" with a condition, "?-a" of a deletion; "~" a lease is revoked; "@" an alarm, "." a question for alarms;
- * "u" users; "x" a request that is not known; "g" garbage; "0" nothing, as a new leader writes it; "v" a request of the v2
- * API; "V3.5.0" and "P3.5.0" the cluster's version, as 3.5 and 3.4 write it; "z" zeros; "c" a change of members; "C9" a compaction up to 9; "s4" the record of a snapshot at 4; ">9" the next entry is
- * number 9. */
+/* A word is a record. Puts: "a=1", "a=1~" with a lease, "a" keeps the value. A deletion: "-a". Transactions: "!a=1" a
+ * put, "?a=1" with a condition, "?-a" of a deletion. Requests: "~" revokes a lease, "@" an alarm, "." asks for alarms,
+ * "u" users, "x" unknown, "v" of the v2 API. "g" is garbage, "z" zeros, "0" nothing (as a new leader writes it), "c" a
+ * change of members. The cluster's version, as 3.5 and 3.4 write it: "V3.5.0" and "P3.5.0". "C9" is a compaction up to
+ * 9, "s4" a snapshot at 4; ">9" sets the number of the next entry. */
 typedef struct {
 	const char *log;
 	guint64 index;	    /* that the database claims */

@@ -250,7 +250,7 @@ START_TEST(free_pages)
 	(void)write_with_freelist(fd, 3, ids, 3, false);
 	look = expect(fd, NULL);
 	ck_assert_uint_eq(look.free_pages, 3);
-	/* One page that is neither free nor reached. */
+	/* One page that is not free and not reached. */
 	(void)write_with_freelist(fd, 3, ids, 2, false);
 	look = expect(fd, "bbolt-page-lost");
 	ck_assert_uint_eq(look.damages, 0);
@@ -330,7 +330,7 @@ static const Break breaks[] = {
     {"one element less", "bbolt-element", 10, 2, 0xfffffffe, LEAF},
     {"the file as overflow", "bbolt-page-size", 12, 4, 0xffffffff, LEAF},
     {"its neighbour as overflow", "bbolt-page-twice", 12, 4, 1, LEAF},
-    {"a bucket that is none", "bbolt-element", 16, 4, 1, LEAF},
+    {"a bucket that is not one", "bbolt-element", 16, 4, 1, LEAF},
     {"unknown flags", "bbolt-element", 16, 4, 2, LEAF},
     {"position 0", "bbolt-element", 20, 4, 0, LEAF},
     {"position far away", "bbolt-element", 20, 4, 0xffffffff, LEAF},

@@ -30,7 +30,7 @@ sum_row(const GbeBboltRow *row, gpointer data, GError **error)
 	return GBE_WALK_ON;
 }
 
-/* What the database has, all of it read; @ret_sum of its keys. */
+/* Reads the whole database; @ret_sum is the sum of its keys. */
 static GbeDb
 read_sound(int fd, const char *what, Sum *ret_sum)
 {
@@ -195,7 +195,7 @@ START_TEST(inside_of_the_bucket)
 	for (guint64 rows = 0; rows < 8; rows++)
 		for (gsize others = 0; others <= 600; others += 300) {
 			g_autofree char *what = g_strdup_printf(
-			    "%" G_GUINT64_FORMAT " rows inside, %zu bytes beside", rows, others);
+			    "%" G_GUINT64_FORMAT " rows inside, %zu other bytes", rows, others);
 
 			const DbSpec spec = {.rows = rows, .keys = 10, .page_size = 1024};
 

@@ -145,7 +145,7 @@ START_TEST(torn_sample)
 }
 END_TEST
 
-/* The checksum after the database is no part of it. */
+/* The checksum after the database does not belong to it. */
 START_TEST(snapshot_file)
 {
 	g_autofree char *path = sample_path("etcd34-small.snapshot-save.db");
@@ -287,7 +287,7 @@ static const RowCase row_cases[] = {
      1003,
      2,
      {PUT(2, 'a', 2, 1), PUT(3, 'a', 2, 2), BUMP(1003, false), PUT(1004, 'a', 2, 3)}},
-    {"revisions skipped behind a deletion",
+    {"revisions skipped after a deletion",
      NULL,
      1003,
      0,
@@ -302,7 +302,7 @@ static const RowCase row_cases[] = {
      0,
      2,
      {PUT(2, 'a', 2, 1), PUT(G_MAXINT64, 'b', G_MAXINT64, 1)}},
-    {"a row behind the largest change that there can be",
+    {"a row after the largest possible change",
      "db-row",
      0,
      0,
@@ -342,7 +342,7 @@ static const RowCase row_cases[] = {
     {"begins in the middle", "db-history", 0, 2, {PUT(2, 'b', 2, 1), PUT(3, 'a', 2, 2)}},
     {"deleted, and never put", "db-history", 0, 1, {PUT(2, 'a', 2, 1), DEL(3, 'b')}},
     {"deleted twice", "db-history", 0, 0, {PUT(2, 'a', 2, 1), DEL(3, 'a'), DEL(4, 'a')}},
-    {"created anew while it was there", "db-history", 0, 1, {PUT(2, 'a', 2, 1), PUT(3, 'a', 3, 1)}},
+    {"created again while it existed", "db-history", 0, 1, {PUT(2, 'a', 2, 1), PUT(3, 'a', 3, 1)}},
     {"nothing before it beyond the compacted revision",
      "db-history",
      10,
@@ -401,7 +401,7 @@ START_TEST(hash_kv_of_a_compaction_that_was_interrupted)
 }
 END_TEST
 
-/* Where no key is alive etcd leaves no row out. */
+/* If no key is alive, etcd leaves no row out. */
 START_TEST(hash_kv_of_nothing_alive)
 {
 	static const Row gone[] = {PUT(9, 'a', 9, 1), DEL(11, 'a'), {0}};

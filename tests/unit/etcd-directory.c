@@ -98,7 +98,7 @@ START_TEST(every_sample)
 }
 END_TEST
 
-/* What etcd 3.7.1 wrote, and what it cannot start on: for which etcd, which findings, how bad. */
+/* Directories that etcd 3.7.1 wrote, and others on which it cannot start: the etcd, the findings and their severity. */
 static const struct {
 	const char *name;
 	guint minor;
@@ -214,8 +214,8 @@ START_TEST(a_stale_root)
 }
 END_TEST
 
-/* The rules, without files: a log of one segment from the beginning with entries 1 to @last, snapshots at 0 and 50,
- * and a database that has it up to @index. */
+/* The rules, without files: a log of one segment from the beginning with entries 1 to @last, snapshots at 0 and 50. The
+ * database has the entries up to @index. */
 typedef struct {
 	guint64 last, commit, index, gap;
 	guint64 snap;	 /* of the only .snap file; 0: none */
@@ -307,7 +307,7 @@ static const Case cases[] = {
     {.last = 100, .commit = 100, .index = 0, .row = 7, .codes = "member-db-index"},
     {.last = 100, .commit = 100, .index = 0, .row = 7, .snap = 50, .codes = "member-db-index"},
     {.last = 100, .commit = 100, .index = 1, .row = 7, .codes = ""},
-    /* Where the log begins. */
+    /* The beginning of the log. */
     {.last = 100, .commit = 100, .index = 90, .segment = 40, .codes = "member-no-start"},
     {.last = 100, .commit = 100, .index = 90, .segment = 40, .snap = 50, .codes = ""},
     {.last = 100,
@@ -325,7 +325,7 @@ static const Case cases[] = {
     {.last = 100, .commit = 100, .index = 90, .gap = 51, .snap = 50, .codes = ""},
     {.last = 100, .commit = 100, .index = 90, .gap = 20, .snap = 50, .codes = ""},
     {.last = 100, .commit = 100, .index = 90, .gap = 20, .codes = "wal-entries-missing"},
-    /* A broken .snap file: where the log reaches back, etcd goes on without it. */
+    /* A broken .snap file: if the log reaches back far enough, etcd starts without the file. */
     {.last = 100, .commit = 100, .index = 90, .snap = 50, .broken = true, .codes = "snap-broken"},
     {.last = 100,
      .commit = 100,
@@ -578,8 +578,8 @@ START_TEST(in_place_of_files)
 }
 END_TEST
 
-/* A database that is a hole after its first pages, any number of names, and a .snap file of 1 TiB that etcd would read
- * first. */
+/* A database that is a hole after its first pages, any number of names, and a .snap file of 1 TiB. etcd would read that
+ * file first. */
 START_TEST(giants_of_nothing)
 {
 	static const char *const codes[] = {"bbolt-metas", "snap-too-many", "snap-too-large"};

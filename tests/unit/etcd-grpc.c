@@ -264,7 +264,7 @@ expect_foreign(const char *answer)
 	ck_assert_int_lt(took_ms, 4000);
 }
 
-START_TEST(somebody_else)
+START_TEST(another_server)
 {
 	expect_foreign("");
 	expect_foreign("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
@@ -301,7 +301,7 @@ START_TEST(endpoints_that_cannot_be)
 }
 END_TEST
 
-START_TEST(nobody_listens)
+START_TEST(no_listener)
 {
 	g_auto(GbeCallFailure) failure = {0};
 	g_autofree char *url = g_strdup_printf("http://127.0.0.1:%u", free_port());
@@ -327,9 +327,9 @@ main(void)
 	tcase_add_test(files, answers);
 	tcase_add_test(files, broken_answers);
 	tcase_add_test(files, the_deadline_is_kept);
-	tcase_add_test(files, somebody_else);
+	tcase_add_test(files, another_server);
 	tcase_add_test(files, endpoints_that_cannot_be);
-	tcase_add_test(files, nobody_listens);
+	tcase_add_test(files, no_listener);
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }

@@ -36,8 +36,8 @@ expect(const char *url, const char *word, const char *says)
 		      "%s: %s: %s", url, report->cause, report->reason);
 }
 
-/* A web server that knows neither gRPC nor what is asked of it, with @certificate of make_certificates(), and what
- * it chooses by ALPN (NULL: it says nothing). */
+/* A web server that does not know gRPC and its requests, with @certificate of make_certificates(). @alpn is the
+ * protocol that it chooses (NULL: no answer). */
 static pid_t
 web_server(const char *certificate, const char *alpn, char **ret_url)
 {
@@ -75,7 +75,7 @@ web_server(const char *certificate, const char *alpn, char **ret_url)
 	return pid;
 }
 
-START_TEST(no_etcd_behind_tls)
+START_TEST(a_tls_server_without_etcd)
 {
 	static const char *const protocols[] = {"http/1.1", "spdy/3", NULL};
 
@@ -151,7 +151,7 @@ main(void)
 
 	tcase_add_checked_fixture(files, root_setup, root_teardown);
 	tcase_set_timeout(files, 120);
-	tcase_add_test(files, no_etcd_behind_tls);
+	tcase_add_test(files, a_tls_server_without_etcd);
 	tcase_add_test(files, a_server_whose_certificate_has_expired);
 	tcase_add_loop_test(files, an_ipv6_literal, 0, N_ETCDS);
 	tcase_add_test(files, a_socket_whose_path_is_long);

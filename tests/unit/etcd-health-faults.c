@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The health of a real etcd that was started on damaged data (etcd.md, section 12): down, unable to write, or
- * healthy where it repairs the damage or does not notice it. */
+/* The health of a real etcd that was started on damaged data (etcd.md, section 12). It is down, unable to write, or
+ * healthy because it repairs or overlooks the damage. */
 #include "etcd-real.h"
 
 #include "core/health/health.h"
@@ -52,7 +52,7 @@ static const Fault faults[] = {
     {"what a crash leaves", "echo x >snap/db.tmp.123; echo x >wal/0.tmp", BOTH("healthy")},
 };
 
-/* Some snapshots, and a log that goes on after the last one. */
+/* Some snapshots, and a log that continues after the last one. */
 static void
 make_base(const char *data)
 {

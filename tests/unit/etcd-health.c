@@ -395,7 +395,7 @@ START_TEST(scripted)
 }
 END_TEST
 
-START_TEST(nobody)
+START_TEST(no_server)
 {
 	g_autofree char *url = g_strdup_printf("http://127.0.0.1:%u", free_port());
 	Look look = look_at(url, "down");
@@ -428,7 +428,7 @@ main(void)
 	tcase_add_loop_test(files, over_tls, 0, N_ETCDS);
 	tcase_add_test(files, certificates_that_expire);
 	tcase_add_test(files, scripted);
-	tcase_add_test(files, nobody);
+	tcase_add_test(files, no_server);
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }

@@ -186,7 +186,7 @@ START_TEST(with_a_sketch)
 }
 END_TEST
 
-/* Hashes that somebody made collide: the check ends, and says that it is incomplete. */
+/* Hashes that collide on purpose: the check ends, and reports that it is incomplete. */
 START_TEST(collisions)
 {
 	g_autoptr(GbeHistory) history = gbe_history_new(1, 1);

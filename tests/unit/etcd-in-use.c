@@ -226,7 +226,7 @@ START_TEST(a_wal_directory_of_its_own)
 }
 END_TEST
 
-START_TEST(cannot_be_told)
+START_TEST(undetermined)
 {
 	g_autoptr(GError) link = NULL;
 	g_autoptr(GError) fifo = NULL;
@@ -246,7 +246,7 @@ START_TEST(cannot_be_told)
 END_TEST
 
 /* The directory's owner can make a name that sorts as the newest: it is no segment, and db has its own lock. */
-START_TEST(newest_segment_is_none)
+START_TEST(newest_segment_is_not_a_segment)
 {
 	g_autoptr(GError) error = NULL;
 	int lock = -1;
@@ -274,8 +274,8 @@ main(void)
 	tcase_add_test(files, who_only_asks_is_not_etcd);
 	tcase_add_test(files, during_defragmentation);
 	tcase_add_test(files, a_wal_directory_of_its_own);
-	tcase_add_test(files, cannot_be_told);
-	tcase_add_test(files, newest_segment_is_none);
+	tcase_add_test(files, undetermined);
+	tcase_add_test(files, newest_segment_is_not_a_segment);
 	suite_add_tcase(suite, files);
 	return scratch_main(suite);
 }

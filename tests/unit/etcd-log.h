@@ -125,7 +125,7 @@ log_path(const Log *log)
 	return root_path(name);
 }
 
-/* Writes the segment as "wal/NAME", with @zeros bytes preallocated behind it. */
+/* Writes the segment as "wal/NAME", with @zeros bytes preallocated after it. */
 static inline void
 log_save(const Log *log, gsize zeros)
 {

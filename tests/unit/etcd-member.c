@@ -100,7 +100,7 @@ START_TEST(what_is_data)
 	ck_assert(!has_data("etcd"));
 	root_write("etcd/member/snap/db", "");
 	ck_assert(has_data("etcd"));
-	/* A link in its place is neither data nor "no data". */
+	/* A link instead of the directory is not data, and not "no data". */
 	root_remove("member");
 	root_link("member", "etcd/member");
 	{
@@ -112,7 +112,7 @@ START_TEST(what_is_data)
 }
 END_TEST
 
-START_TEST(wal_behind_a_link)
+START_TEST(wal_through_a_link)
 {
 	g_autoptr(GError) error = NULL;
 	bool has = false;
@@ -496,7 +496,7 @@ main(void)
 	tcase_add_test(files, locate);
 	tcase_add_test(files, locate_as_configured);
 	tcase_add_test(files, what_is_data);
-	tcase_add_test(files, wal_behind_a_link);
+	tcase_add_test(files, wal_through_a_link);
 	tcase_add_test(files, wal_inside_or_not);
 	tcase_add_test(files, last_write);
 	tcase_add_test(files, fingerprint_of_samples);

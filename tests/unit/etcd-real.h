@@ -39,7 +39,7 @@ have_etcd(const char *test)
 	return false;
 }
 
-/* What is spawned, and how many of them there are: this system's, and the next release's (.ci/fetch-etcd-next). */
+/* The etcd that tests start, and the number of them: this system's, and the next release's (.ci/fetch-etcd-next). */
 static const char *etcd_program = "etcd";
 #define N_ETCDS 2
 #define ETCD_NEXT "/var/cache/greenboot-etcd/etcd-next/usr/bin/etcd"
@@ -149,7 +149,7 @@ etcd_put(const Etcd *etcd, const char *key, const char *value)
 	ck_assert_int_eq(RUN("etcdctl", endpoints, "put", key, value), 0);
 }
 
-/* A data directory that another version of etcd left behind, unpacked below the root. */
+/* A data directory of another version of etcd, unpacked below the root. */
 static inline char *
 sample(const char *name)
 {

@@ -126,7 +126,7 @@ START_TEST(a_hole)
 {
 	static const guint64 size = (guint64)1 << 40;
 	g_autofree char *path = root_path(NAME);
-	/* A checksum, and 2^40 - 9 bytes behind its tag and length. */
+	/* A checksum, and 2^40 - 9 bytes after its tag and length. */
 	static const guint8 head[] = {0x08, 5, 0x12, 0xf7, 0xff, 0xff, 0xff, 0xff, 0x1f};
 	gint64 begin = g_get_monotonic_time();
 	g_autoptr(GbeSnapfile) snapfile = NULL;

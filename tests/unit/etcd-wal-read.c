@@ -311,7 +311,7 @@ START_TEST(padding)
 }
 END_TEST
 
-/* The same with only the last write behind the hole, which was never acknowledged. */
+/* The same with only the last write after the hole, which was never acknowledged. */
 START_TEST(residue)
 {
 	g_auto(Read) read = {0};
@@ -331,7 +331,7 @@ START_TEST(residue)
 }
 END_TEST
 
-/* One record more at the end, whatever lies behind it: a log as etcd leaves it. */
+/* One record more at the end, with any number of zeros after it: a log as etcd leaves it. */
 START_TEST(committed)
 {
 	for (gsize zeros = 0; zeros <= 5000; zeros += 2500) {
@@ -647,7 +647,7 @@ START_TEST(entry_without_type)
 }
 END_TEST
 
-START_TEST(names_beside)
+START_TEST(other_names)
 {
 	g_auto(Read) read = {0};
 	Log log;
@@ -801,7 +801,7 @@ main(void)
 	tcase_add_test(files, contents);
 	tcase_add_test(files, order);
 	tcase_add_test(files, members);
-	tcase_add_test(files, names_beside);
+	tcase_add_test(files, other_names);
 	tcase_add_loop_test(files, entry_of_10_mib, 0, 5);
 	tcase_add_loop_test(files, entry_without_type, 0, 3);
 	tcase_add_test(files, hostile_tail);

@@ -133,7 +133,7 @@ put_packed(const char *name, const void *bytes, gsize size, bool gzip)
 	archive_write_free(archive);
 }
 
-/* A database whose first page sums up to the checksum of a tar without a name. Packed, too. */
+/* A database whose first page sums up to the checksum of a tar without a name. The same when compressed. */
 START_TEST(a_database_is_no_tar)
 {
 	for (guint gzip = 0; gzip < 2; gzip++) {
@@ -373,7 +373,7 @@ gzip(gsize size, GbeArchivePut take_it, GByteArray *to, GError **error)
 	return gbe_archive_gzip(fd, "plain", take_it, to, error);
 }
 
-/* Our own reader and gzip's read it. Without one of its last bytes neither does. */
+/* Our own reader and gzip's read it. Without one of its last bytes both readers fail. */
 START_TEST(gzipped)
 {
 	gsize size = packed_sizes[_i];

@@ -274,8 +274,8 @@ START_TEST(a_subvolume_of_few_extents_is_cloned)
 }
 END_TEST
 
-/* Nobody else can enter it even for a moment, whatever the umask is. */
-START_TEST(a_new_subvolume_is_nobody_elses)
+/* No other user can enter it at any moment, with any umask. */
+START_TEST(a_new_subvolume_is_private)
 {
 	g_autoptr(GError) error = NULL;
 	mode_t mask = umask(0);
@@ -466,7 +466,7 @@ START_TEST(what_is_too_deep_is_refused)
 }
 END_TEST
 
-/* The copy is a hole, too. */
+/* The copy is also a hole. */
 START_TEST(a_giant_of_nothing_costs_nothing)
 {
 	const GbeCloneOptions options = {.allowed = GBE_METHOD_COPY};
@@ -1003,7 +1003,7 @@ main(void)
 	tcase_add_test(tcase, a_clone_shares_blocks);
 	tcase_add_loop_test(tcase, a_subvolume_is_snapshotted, 0, 2);
 	tcase_add_loop_test(tcase, a_subvolume_of_few_extents_is_cloned, 0, 2);
-	tcase_add_test(tcase, a_new_subvolume_is_nobody_elses);
+	tcase_add_test(tcase, a_new_subvolume_is_private);
 	tcase_add_test(tcase, a_snapshot_leaves_out_what_is_excluded);
 	tcase_add_loop_test(tcase, nocow_is_kept, 0, 2);
 	tcase_add_test(tcase, nocow_is_not_inherited);

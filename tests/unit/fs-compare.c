@@ -515,7 +515,7 @@ START_TEST(nothing_is_a_list_without_files)
 }
 END_TEST
 
-/* A tree that cannot be listed is no error: it is set aside all the same. */
+/* A tree that cannot be listed is not an error: it is set aside anyway. */
 START_TEST(what_is_no_tree_is_not_listed)
 {
 	const GbeTreeLimits few = {.entries = 3};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Copied bytes are written behind and compared at once; small files are settled. */
+/* Copied bytes are written in the background and compared at once; small files are settled. */
 #include "fs/copy/clone-file.h"
 #include "fs/copy/clone.h"
 #include "fs/probe.h"
@@ -8,7 +8,7 @@
 
 #include <sys/mman.h>
 
-/* More than the disk may be behind, and no multiple of a part. */
+/* More than the allowed backlog of the disk, and not a multiple of a part. */
 #define LARGE (GBE_BEHIND_MAX + 17 * MIB + 4711)
 
 /* A cold file may still have this much in memory; another file has more. Not all of it, because some kernels
@@ -31,7 +31,7 @@ is_waiting(int fd)
 	return (fiemap->fm_extents[0].fe_flags & FIEMAP_EXTENT_DELALLOC) != 0;
 }
 
-START_TEST(what_goes_out_behind_is_all_of_it)
+START_TEST(the_background_writes_all)
 {
 	g_auto(GbeCloneResult) result = {0};
 	g_autoptr(GError) error = NULL;
@@ -99,7 +99,7 @@ START_TEST(what_is_cold_leaves_memory)
 }
 END_TEST
 
-/* The end is reached, however far the disk is behind and whatever the last part was. */
+/* The end is reached with any backlog of the disk and any last part. */
 START_TEST(the_end_is_waited_for)
 {
 	gbe_autofd int fd = -1;
@@ -160,7 +160,7 @@ START_TEST(what_is_cloned_is_not_compared)
 END_TEST
 
 /* A copy whose bytes go elsewhere (O_APPEND) shows only when it is read. */
-START_TEST(a_copy_that_is_none_is_seen)
+START_TEST(a_false_copy_is_seen)
 {
 	g_autoptr(GError) error = NULL;
 	gbe_autofd int src = -1;
@@ -202,7 +202,7 @@ START_TEST(settled_is_written)
 }
 END_TEST
 
-/* Where no clone can be made (without a readable file), the file is synced. */
+/* If no clone can be made (without a readable file), the file is synced. */
 START_TEST(settled_one_way_or_another)
 {
 	g_autoptr(GError) error = NULL;
@@ -222,12 +222,12 @@ main(void)
 	Suite *suite = suite_create("fs-copy");
 	TCase *tcase = place_case(suite, "copy");
 
-	tcase_add_test(tcase, what_goes_out_behind_is_all_of_it);
+	tcase_add_test(tcase, the_background_writes_all);
 	tcase_add_test(tcase, what_is_cold_leaves_memory);
 	tcase_add_test(tcase, the_end_is_waited_for);
 	tcase_add_test(tcase, what_is_handed_on_is_begun);
 	tcase_add_test(tcase, what_is_cloned_is_not_compared);
-	tcase_add_test(tcase, a_copy_that_is_none_is_seen);
+	tcase_add_test(tcase, a_false_copy_is_seen);
 	tcase_add_test(tcase, settled_is_written);
 	tcase_add_test(tcase, settled_one_way_or_another);
 	return gbe_unit_main(suite);

@@ -128,7 +128,7 @@ START_TEST(a_child_that_execs_does_not_hold_it)
 END_TEST
 
 /* A person removes the file while one process holds the lock and we wait; a second process locks a new file. */
-START_TEST(a_lock_without_a_name_keeps_nobody_out)
+START_TEST(a_lock_without_a_name_blocks_no_process)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GbeLock) lock = NULL;
@@ -191,7 +191,7 @@ main(void)
 	tcase_add_test(tcase, waiting_gets_it);
 	tcase_add_test(tcase, released_and_taken_again);
 	tcase_add_test(tcase, a_child_that_execs_does_not_hold_it);
-	tcase_add_test(tcase, a_lock_without_a_name_keeps_nobody_out);
+	tcase_add_test(tcase, a_lock_without_a_name_blocks_no_process);
 	tcase_add_test(tcase, what_is_no_file_is_no_lock);
 	tcase_add_loop_test(tcase, odd_text_in_the_file_is_only_text, 0, 3);
 	return gbe_unit_main(suite);

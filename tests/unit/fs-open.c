@@ -255,7 +255,7 @@ START_TEST(parents_of_root_alone_are_fine)
 	assert_ok(gbe_check_parents(root, "/var/none", &error), error);
 	assert_ok(gbe_check_parents(root, "/etc/link/data", &error), error);
 	assert_ok(gbe_check_parents(root, "/absolute/../../var/data", &error), error);
-	/* Like /tmp: nobody can replace another user's entries. */
+	/* Like /tmp: a user cannot replace another user's entries. */
 	put_dir("root/tmp", 01777);
 	put_dir("root/tmp/mine", 0755);
 	assert_ok(gbe_check_parents(root, "/tmp/mine/data", &error), error);
@@ -286,11 +286,11 @@ START_TEST(writable_parents_are_named)
 }
 END_TEST
 
-START_TEST(a_symlink_of_somebody_else_is_named)
+START_TEST(another_users_symlink_is_named)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!have_root("a_symlink_of_somebody_else_is_named"))
+	if (!have_root("another_users_symlink_is_named"))
 		return;
 	put_dir("root/tmp", 01777);
 	ck_assert_int_eq(symlinkat("/etc", place, "root/tmp/way"), 0);
@@ -411,7 +411,7 @@ main(void)
 	tcase_add_test(tcase, what_is_no_file_is_not_read);
 	tcase_add_test(tcase, parents_of_root_alone_are_fine);
 	tcase_add_loop_test(tcase, writable_parents_are_named, 0, 3);
-	tcase_add_test(tcase, a_symlink_of_somebody_else_is_named);
+	tcase_add_test(tcase, another_users_symlink_is_named);
 	tcase_add_test(tcase, a_loop_of_symlinks_ends);
 	tcase_add_test(tcase, symlinks_are_followed_as_far_as_they_go);
 	tcase_add_test(tcase, paths_are_normalized);

@@ -87,7 +87,7 @@ identity_of(const char *name)
 	return gbe_tree_identity(fd);
 }
 
-/* The owner renamed it, and put something in its place. A reader finds it there; who may write brings it back. */
+/* The owner renamed it, and put something else there. A reader finds the renamed directory; a writer moves it back. */
 START_TEST(found_by_what_it_is)
 {
 	static const char *const decoys[] = {NULL, "file", "link", "directory"};

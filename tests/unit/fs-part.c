@@ -86,7 +86,7 @@ START_TEST(one_writer)
 	g_auto(GbePart) part = {.fd = -1};
 
 	/* A power cut left it. The next writer takes it over, and none of its bytes are in the new file. */
-	put("file.part", "left behind, and longer than what comes");
+	put("file.part", "left over, and longer than the new content");
 	assert_ok(gbe_part_begin(place, "file", false, &part, &error), error);
 	refused(false, GBE_ERROR_BUSY);
 	ck_assert(is_there("file.part"));
@@ -96,7 +96,7 @@ START_TEST(one_writer)
 }
 END_TEST
 
-START_TEST(nobody_is_led_elsewhere)
+START_TEST(links_are_not_followed)
 {
 	put("victim", "precious");
 	if (_i == 0)
@@ -130,7 +130,7 @@ main(void)
 	tcase_add_test(tcase, large);
 	tcase_add_test(tcase, nothing_is_left);
 	tcase_add_test(tcase, one_writer);
-	tcase_add_loop_test(tcase, nobody_is_led_elsewhere, 0, 4);
+	tcase_add_loop_test(tcase, links_are_not_followed, 0, 4);
 	tcase_add_test(tcase, a_directory_stays);
 	return gbe_unit_main(suite);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * For the tests of src/fs: a directory to work in, trees made and described with plain system calls, so
- * that what is tested never checks itself. GBE_TEST_DIR says where, GBE_TEST_FS what kind of file
- * system that is (ext4 xfs xfs-noreflink btrfs btrfs-subvol); without, a test takes what /var/tmp or
- * TMPDIR happens to be and expects less of it.
+ * For the tests of src/fs: a directory to work in, and trees. Plain system calls make and describe the trees, so the
+ * tested code never checks itself. GBE_TEST_DIR is the directory, GBE_TEST_FS the kind of its file system (ext4 xfs
+ * xfs-noreflink btrfs btrfs-subvol). Without them a test uses /var/tmp or TMPDIR and expects less.
  */
 #pragma once
 
@@ -336,9 +335,9 @@ names_in(const char *path)
 	return g_string_free(text, false);
 }
 
-/* The ranges of a file that have blocks which were written (or the others), as "0-4096 8192-12288";
- * NULL where nobody can tell. By extents and not by SEEK_DATA, for which a page that somebody read is
- * data, and on btrfs a preallocated range that was cloned. Newly allocated. */
+/* The ranges of a file that have blocks which were written (or the others), as "0-4096 8192-12288"; NULL if unknown.
+ * They come from the extents: SEEK_DATA also counts a page that was read, and on btrfs a preallocated range that was
+ * cloned. Newly allocated. */
 static inline char *
 ranges_of(int fd, bool written)
 {

@@ -48,7 +48,7 @@ START_TEST(every_type_goes)
 }
 END_TEST
 
-START_TEST(a_tree_goes_and_nothing_beside_it)
+START_TEST(only_the_tree_is_removed)
 {
 	put_dir("keep", 0700);
 	put("keep/file", "precious");
@@ -343,7 +343,7 @@ move_for_ever(void)
 	}
 }
 
-START_TEST(a_race_removes_nothing_beside_the_tree)
+START_TEST(a_race_removes_only_the_tree)
 {
 	gint64 end = g_get_monotonic_time() + G_USEC_PER_SEC / 2;
 	pid_t pid;
@@ -428,7 +428,7 @@ main(void)
 
 	tcase_add_test(tcase, what_is_not_there_is_no_error);
 	tcase_add_test(tcase, every_type_goes);
-	tcase_add_test(tcase, a_tree_goes_and_nothing_beside_it);
+	tcase_add_test(tcase, only_the_tree_is_removed);
 	tcase_add_loop_test(tcase, depth_costs_nothing, 0, 3);
 	tcase_add_test(tcase, width_costs_nothing);
 	tcase_add_test(tcase, patience_ends);
@@ -436,7 +436,7 @@ main(void)
 	tcase_add_loop_test(tcase, mounts_are_not_crossed, 0, 4);
 	tcase_add_loop_test(tcase, subvolumes_are_deleted, 0, 3);
 	tcase_add_loop_test(tcase, subvolumes_may_be_deep, 0, 3);
-	tcase_add_test(tcase, a_race_removes_nothing_beside_the_tree);
+	tcase_add_test(tcase, a_race_removes_only_the_tree);
 #ifdef GBE_FAULTS
 	tcase_add_test(tcase, stopped_and_gone_on);
 #endif

@@ -68,7 +68,7 @@ START_TEST(there_is_one)
 	ck_assert_int_eq(st.st_mode & 07777, 0600);
 	ck_assert(has_blocks(NAME));
 	inode = st.st_ino;
-	/* It is neither made twice nor given back while there is room. */
+	/* While there is room the reserve is not made twice, and not released. */
 	gbe_reserve_keep_at(place, NAME);
 	gbe_reserve_release_at(place, NAME);
 	ck_assert_uint_eq(stat_of(NAME).st_ino, inode);
@@ -118,7 +118,7 @@ START_TEST(a_full_disk_gets_it_back)
 
 		ck_assert_msg(can_write(name), "%s", name);
 	}
-	/* It takes what is left, and never more than there is. */
+	/* The reserve takes the remaining space, and never more. */
 	gbe_reserve_keep_at(place, NAME);
 	ck_assert(is_there(NAME));
 	ck_assert_int_ge(stat_of(NAME).st_size, GBE_RESERVE_SIZE / 4);

@@ -48,7 +48,7 @@ START_TEST(any_bytes_and_many)
 END_TEST
 
 /* Traps that an unprivileged owner of the directory can prepare. */
-START_TEST(nobody_is_led_elsewhere)
+START_TEST(links_are_not_followed)
 {
 	g_autofree char *victim = NULL;
 
@@ -316,7 +316,7 @@ main(void)
 
 	tcase_add_test(tcase, new_and_again);
 	tcase_add_test(tcase, any_bytes_and_many);
-	tcase_add_loop_test(tcase, nobody_is_led_elsewhere, 0, 5);
+	tcase_add_loop_test(tcase, links_are_not_followed, 0, 5);
 	tcase_add_test(tcase, nothing_is_inherited);
 	tcase_add_test(tcase, new_ones_replace_nothing);
 	tcase_add_test(tcase, what_cannot_be_written_leaves_the_old);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Uses a real sysroot that ostree itself made: below --root, and as the running system, in a namespace whose root
- * is a deployment and where ostree itself stages one. */
+/* Uses a real sysroot that ostree itself made, below --root and as the running system. The latter is a namespace whose
+ * root is a deployment; ostree itself stages one there. */
 #include "sys-root.h"
 
 #include "core/deployment-name.h"

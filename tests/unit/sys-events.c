@@ -238,7 +238,7 @@ START_TEST(quiet_says_errors_only)
 		line = on_stderr();
 		ck_assert_msg((*line != '\0') == (*all[i].priority <= '3'), "%s", line);
 	}
-	gbe_note("nobody wants to know");
+	gbe_note("an uninteresting line");
 	text = on_stderr();
 	ck_assert_str_eq(text, "");
 }
@@ -287,7 +287,7 @@ START_TEST(prefix_for_greenboot)
 }
 END_TEST
 
-/* The journal does not take the line: it must be visible all the same. */
+/* The journal does not take the line: it must be visible anyway. */
 START_TEST(without_a_journal)
 {
 	GbeEventFields fields = {.reason = "why"};

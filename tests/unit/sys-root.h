@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * For the tests of src/sys and src/etcd: one scratch directory per program, removed in main() whatever
- * became of the tests, and in it a root for each test that wants one.
+ * For the tests of src/sys and src/etcd: one scratch directory per program, and in it a root for each test that needs
+ * one. main() removes it after any result.
  */
 #pragma once
 
@@ -143,7 +143,7 @@ have_root(const char *test)
 	return false;
 }
 
-/* From here on what this test mounts is seen by its own process and goes with it. */
+/* From here on only this process sees the test's mounts; they end when it exits. */
 static inline bool
 own_mounts(const char *test)
 {

@@ -24,7 +24,7 @@ take(const char *name, guint depth, const char *text, gpointer data)
 	g_string_append_printf(seen->seen, "%u %s=%s\n", depth, name, text);
 }
 
-/* Returns the elements, or NULL: the answer is none. */
+/* Returns the elements, or NULL if the answer is invalid. */
 static GString *
 read_in_pieces(const guint8 *bytes, gsize size, gsize piece)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What somebody laid into a store as a request. */
+/* Any file placed in a store as a request. */
 #include "store/core/store-request.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Each part is wrong in one way that one warning of the build must find; tests/lint/canary.sh
- * compiles them one by one and wants each to fail. A flag that is silently off (misspelled,
- * dropped, not known to a compiler) shows that way. With no part chosen it compiles cleanly.
+ * Each part is wrong in one way that one warning of the build must find. tests/lint/canary.sh compiles the parts one by
+ * one and requires each to fail. This detects a flag that is silently off: misspelled, dropped, or unknown to a
+ * compiler. With no part chosen it compiles cleanly.
  */
 #include <glib.h>
 #include <stdio.h>

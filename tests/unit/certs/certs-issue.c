@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is issued is read back by OpenSSL's own command, and so are the authorities and requests made by it. */
+/* OpenSSL's own command reads the issued certificates, and makes the authorities and requests that are read here. */
 #include "certs/issue.h"
 #include "etcd/tls/pem.h"
 #include "lib/unit.h"
@@ -314,7 +314,7 @@ START_TEST(intermediate)
 	save("trusted.crt", issuer->chain);
 	run("test \"$(grep -c BEGIN client.crt)\" = 2");
 	says("openssl verify -x509_strict -CAfile root.crt -untrusted client.crt client.crt", "OK");
-	/* What everybody may read has no key, and can be put before another one's. */
+	/* A file that every user can read has no key. A certificate can be put before another one. */
 	says_not("cat trusted.crt", "PRIVATE");
 	run("test \"$(grep -c BEGIN trusted.crt)\" = 2");
 	run("cat trusted.crt trusted.crt >twice.crt\n"
@@ -400,7 +400,7 @@ START_TEST(requests)
 	g_autoptr(GBytes) certificate = NULL;
 
 	run(request_keys[_i]);
-	/* What it asks for beyond its names is not given. */
+	/* The certificate has the names of the request, and nothing else that it asks for. */
 	run("openssl req -new -key k -out r -subj '/O=a, b/CN=x' -addext "
 	    "subjectAltName=DNS:a.b,IP:::1,IP:1.2.3.4 -addext basicConstraints=critical,CA:TRUE "
 	    "-addext keyUsage=keyCertSign -addext extendedKeyUsage=codeSigning");
@@ -445,7 +445,7 @@ static const struct {
     {"openssl req -x509 -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x", "no request"},
     {"openssl req -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x; head -c 700 r >r2; mv r2 r",
      "no request"},
-    /* One that wants a passphrase is not asked for. */
+    /* An encrypted request is refused; no passphrase is asked for. */
     {"openssl req -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x\n"
      "sed -i '1a Proc-Type: 4,ENCRYPTED\\nDEK-Info: AES-128-CBC,"
      "00112233445566778899AABBCCDDEEFF\\n' r",

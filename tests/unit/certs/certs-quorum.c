@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Every cluster of up to four members, each of which has a vote or none, has started or not, and works, does not, or
- * cannot be told; and every change of it. A change that is allowed leaves the cluster more than half of its voters.
+ * Every cluster of up to four members, and every change of it. Each member is a voter or a learner, has started or not,
+ * and is healthy, unhealthy or unknown. A change that is allowed leaves the cluster more than half of its voters.
  */
 #include "lib/unit.h"
 
@@ -25,7 +25,7 @@ fill(GbeVoter *members, guint count, guint code)
 					.works = tri[code / 4 % 3]};
 }
 
-/* What the cluster is afterwards, from the change's own definition. */
+/* The cluster after the change, by the change's own definition. */
 static bool
 lives_after(const GbeVoter *members, guint count, GbeQuorumChange change, guint64 id)
 {

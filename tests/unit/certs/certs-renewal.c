@@ -143,10 +143,10 @@ START_TEST(of_an_authority)
 	ck_assert(strstr(error->message, "1970-01-01") != NULL);
 	ck_assert_int_eq(from, 7);
 	ck_assert(gbe_renewal_authority_times(NOW, YEAR, &from, &to, NULL));
-	/* Members whose clock is behind trust it, too. */
+	/* Members whose clock is late also trust it. */
 	ck_assert_int_eq(from, NOW - DAY);
 	ck_assert_int_eq(to, NOW + YEAR);
-	/* What it issues at that moment is valid. */
+	/* A certificate that it issues at that moment is valid. */
 	ck_assert(gbe_renewal_times(NOW, DAY, from, to, &from, &to, NULL));
 }
 END_TEST

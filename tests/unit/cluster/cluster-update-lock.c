@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The update lock: every step from every state; devices that follow the steps in every order; where an update is; and
- * what etcd and the state have of the lock.
+ * The update lock: every step from every state, and devices that follow the steps in every order. Also the stage of an
+ * update, and the lock's records in etcd and in the state.
  */
 #include "lib/unit.h"
 
@@ -42,7 +42,7 @@ START_TEST(every_step)
 					ck_assert_int_eq(step == GBE_LOCK_RELEASE, ends);
 					ck_assert_int_eq(step == GBE_LOCK_FAIL, fails);
 				}
-				/* What is held stays held without the others. */
+				/* A held lock stays held when the other members are away. */
 				if (turn == GBE_TURN_STAGED && key == GBE_LOCK_KEY_OWN)
 					ck_assert_int_eq(step, GBE_LOCK_HOLD);
 				/* A record is kept as long as its update waits. */
@@ -54,8 +54,8 @@ END_TEST
 
 /*
  * Three devices, each idle (0), staged, on trial, failed or down in its update, and the key; every state that can be
- * reached. The lock is followed where and only where the record says so: a device goes down into its update only when
- * its last step was to hold. At no time are two in an update.
+ * reached. A device goes down into its update only when its last step was to hold the lock. At no time are two in an
+ * update.
  */
 enum { IDLE, STAGED, ALLOWED, DOWN, TRIAL, RED, FAILED, N_PHASES };
 #define DEVICES 3
