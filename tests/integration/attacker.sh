@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Who owns the data directory is not root (etcd runs as a user of its own), and plays with it: symlinks,
-# FIFOs, hard links, names and sizes that nobody would choose, forged records, and a process that makes
-# names something else all the time. Nothing outside of the tree is written, read or given away; nothing
-# hangs; nothing grows without an end.
+# The owner of the data directory is not root (etcd runs as a user of its own), and is hostile. The attacks: symlinks,
+# FIFOs, hard links, extreme names and sizes, forged records, and a process that replaces names all the time. The
+# program does not write, read or disclose anything outside of the tree; nothing hangs; nothing grows without an end.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -14,7 +13,7 @@ NOBODY=65534
 STAMP=.greenboot-etcd-owner
 store() { echo "$ROOT/var/lib/greenboot-etcd/backups"; }
 
-# device_of_nobody KIND: A is green, etcd is stopped, the data belongs to nobody; OUTSIDE is root's.
+# device_of_nobody KIND: A is green, etcd is stopped, the data belongs to the user "nobody"; OUTSIDE is root's.
 device_of_nobody() {
 	a_green "$1"
 	A_STATE=$(etcd_state)
@@ -125,7 +124,7 @@ attack_forged() {
 	fails_back
 }
 
-# Where the data directory is a mount point, the program's own directory lies in somebody else's.
+# If the data directory is a mount point, the program's own directory lies in another user's.
 attack_hidden() {
 	local digest
 
@@ -157,7 +156,7 @@ attack_hidden() {
 	a_is_back
 }
 
-# What is root's is found under its other name, and nothing else is used in its place.
+# The directory of root is found under its other name, and nothing else is used instead.
 finds_hidden() {
 	MASKED=yes boot A
 	start_in_time
@@ -227,8 +226,8 @@ into_b_and_back() {
 
 # ---- names and sizes ----
 
-# harmless_text TEXT: no control character but the end of a line, as bytes or as UTF-8, and none that turns the
-# direction of what is around it.
+# harmless_text TEXT: no control character but the end of a line, as bytes or as UTF-8. Characters that turn the
+# direction of text also count.
 harmless_text() {
 	local bytes
 	bytes=$(printf '%s' "$1" | LC_ALL=C grep -a -c -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]' || true)
@@ -250,7 +249,7 @@ attack_names() {
 		cmp "$(store)/named/data/member/$name" "$DATA/member/$name"
 	done
 	says_harmless
-	# What is refused is named.
+	# A refused entry is named.
 	for name in "${evil[@]}"; do
 		rm "$DATA/member/$name"
 		nobody mkfifo "$DATA/member/$name"
@@ -268,7 +267,7 @@ attack_names() {
 		undeploy B
 		echo text | nobody tee "$DATA/member/$name" >/dev/null
 	done
-	# Where member/ is asked for: two of them.
+	# Two entries have a member/.
 	mkdir -p "$DATA/${evil[0]}/member" "$DATA/${evil[1]}/member"
 	mv "$DATA/member" "$DATA/away"
 	start_in_time
@@ -294,7 +293,7 @@ says_harmless() {
 	done
 }
 
-# More than a tree may hold: refused by name, in memory that has an end; a start goes on.
+# More than a tree may hold: refused by name, in limited memory; a start continues.
 attack_huge() {
 	local n long at
 	long=$(printf 'n%.0s' {1..240})
@@ -330,7 +329,7 @@ bounded() {
 }
 bounded_run() { (ulimit -v 300000 && "$@"); }
 
-# What the failed update's etcd user leaves can be of any shape: the base gets its data back by a rename.
+# The failed update's etcd user can leave anything: the base gets its data back by a rename.
 attack_deformed() {
 	local what
 
@@ -354,7 +353,7 @@ attack_deformed() {
 		power_on
 		a_is_back
 	done
-	# As far as a person can go where nobody else decides.
+	# A person may restore over this with --force; no program may.
 	stop_etcd
 	gbe backup mine
 	(cd "$DATA" && rm member/snap/db && mkfifo member/snap/db)
@@ -373,7 +372,7 @@ attack_deformed() {
 	assert_match "what it says" "$(<"$PRERUN_LOG")" "*not a regular file*restore * --stop --force*systemctl start*"
 }
 
-# into_red: B has failed, and the machine is off. The data is nobody's.
+# into_red: B has failed, and the machine is off. The data belongs to "nobody".
 into_red() {
 	chmod 0711 "$GBE_SCRATCH"
 	into_b
@@ -414,7 +413,7 @@ attack_project() {
 
 # ---- races ----
 
-# A process of nobody's makes names something else while root copies, restores, displaces and removes.
+# A process of the user "nobody" replaces names while root copies, restores, sets aside and removes.
 race() {
 	"$BUILD/tests/integration/racer" "$NOBODY" "$DATA/member/snap" "$OUTSIDE" &
 	RACER=$!

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Certificates, as OpenSSL makes them: what is said about them, and how they are made anew, also by a real systemd
-# and an etcd whose service does that.
+# Certificates, as OpenSSL makes them: the messages about them, and their renewal. A real systemd and an etcd whose
+# service renews them take part.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
 # shellcheck source=tests/lib/all.sh
@@ -130,7 +130,7 @@ places() {
 	unconfig certs regenerated
 	assert_exit 2 gbe certs
 	assert_exit 2 gbe certs lose
-	# Whoever may not read them learns that, and nothing else.
+	# A user who may not read them learns that, and nothing else.
 	chmod 0700 "$ROOT$PKI"
 	chmod 0711 "$GBE_SCRATCH"
 	assert_exit 7 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
@@ -138,7 +138,7 @@ places() {
 	assert_eq unread "$(of '.unread[].path')" "$PKI"
 }
 
-# What ends soon is said wherever people look, and is no reason for another verdict.
+# An early expiry is reported wherever people look, and does not change the verdict.
 warned() {
 	device xfs
 	certificates "$ROOT$PKI"
@@ -203,7 +203,7 @@ unset_clock() {
 	assert_eq "days" "$(cert server.crt .days_left)" null
 	assert_exit 0 gbe certs list
 	! grep "days left" <<<"$OUT" || fail "days of a clock that is wrong"
-	# A clock that is only a little behind.
+	# A clock that is only a little late.
 	clock_set $((-2 * 86400))
 	assert_exit 7 gbe --json health
 	assert_match "why" "$(of '.steps[] | select(.step == "certificates") | .detail')" "* is valid from *the validity is unknown*"
@@ -248,7 +248,7 @@ exported() {
 
 # ---- reset, below a root: no service ----
 
-# reset_device KIND: of PKI, all but the CA's key is made anew.
+# reset_device KIND: of PKI, all but the CA's key is made again.
 reset_device() {
 	device "$1"
 	[[ -e $GBE_MEM/pki ]] || certificates "$GBE_MEM/pki"
@@ -328,7 +328,7 @@ reset_refused() {
 	assert_exit 5 timeout 20 "$(program greenboot-etcd)" --root="$ROOT" certs reset
 	assert_match why "$ERR" "*fifo.key*"
 	rm "$ROOT$PKI/fifo.key"
-	# What is no directory of certificates.
+	# Paths that are not directories of certificates.
 	truncate -s 65M "$ROOT$PKI/data"
 	assert_exit 5 gbe certs reset
 	assert_match why "$ERR" "*more than certificates take up*"
@@ -383,7 +383,7 @@ reset_cut() { # KIND
 	done
 }
 
-# What fails on the way is taken back at once.
+# A failed step is taken back at once.
 reset_fails() {
 	local point old
 
@@ -502,7 +502,7 @@ regenerated() {
 		gives 0 greenboot-etcd certs reset --undo
 		is "after another" "$(sum)" "$new"
 		grows
-		# What has expired, in a service that is down for it.
+		# Expired certificates, in a service that is therefore down.
 		mv $PKI/old.crt $PKI/client.crt
 		systemctl stop etcd
 		gives 0 greenboot-etcd certs reset
@@ -512,7 +512,7 @@ regenerated() {
 	in_order "certs.*Certificates were changed|Certificates were changed" "all of it$"
 }
 
-# etcd that nobody can talk to, a service that does not start, one that gives up: the old ones are back.
+# An unreachable etcd, a service that does not start, one that gives up: the old ones are back.
 comes_not_back() {
 	container_run "" <<-'EOF2'
 		touch /run/broken
@@ -566,7 +566,7 @@ asks() {
 	done
 	fail "etcd does not answer a client with $1"
 }
-# asks_nobody DIR: etcd is somebody whose certificate those do not vouch for.
+# asks_nobody DIR: these authorities do not prove etcd's certificate.
 asks_nobody() {
 	local rc=0
 	asked "$1" || rc=$?
@@ -575,7 +575,7 @@ asks_nobody() {
 # certificates_are DIR: those in the protected tree, byte for byte, with owners and modes.
 certificates_are() { assert_eq "the certificates" "$(tree_digest "$TLS")" "$(tree_digest "$1")"; }
 
-# The update has certificates made anew, by a CA of its own, and writes.
+# The update renews the certificates with a CA of its own, and writes.
 renewed() {
 	holds "what the update finds" "$A_STATE"
 	certificates_are "$GBE_MEM/of-a"
@@ -591,7 +591,7 @@ renewed() {
 	b_writes
 }
 
-# Certificates in the protected tree, beside the data as k3s has them, are those of the data, always.
+# Certificates in the protected tree, next to the data as with k3s, always match the data.
 roll_back() {
 	device "$1"
 	DATA=$ROOT/var/lib/server/db/etcd

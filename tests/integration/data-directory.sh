@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Data directories in odd places and of odd kinds: mounted read-only, another disk or another machine's
-# data in their place, the WAL elsewhere, symlinks, nested subvolumes and mounts, flags and attributes.
+# Data directories in unusual places and of unusual kinds: mounted read-only, replaced by another disk or another
+# machine's data, or with the WAL elsewhere. Also symlinks, nested subvolumes and mounts, flags and attributes.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -29,7 +29,7 @@ held_and_back() {
 
 # ---- the WAL ----
 
-# --wal-dir on another path: a copy of the data directory would be half of a backup, and is none.
+# --wal-dir on another path: a copy of the data directory alone would be half of a backup, so no backup is made.
 place_wal_outside() {
 	a_green "$1"
 	stop_etcd
@@ -85,7 +85,7 @@ place_wal_symlink() {
 	held_and_back "*member/wal*symlink*"
 }
 
-# A file system that is mounted in the log's place holds the log: nobody is told to unmount it.
+# A file system that is mounted at the log's directory holds the log: no message asks to unmount it.
 place_wal_mount() {
 	a_green "$1"
 	A_STATE=$(etcd_state)
@@ -124,7 +124,7 @@ place_wal_inside() {
 	fails_back
 }
 
-# in_usr TREE: etcd and its tools lie in TREE, too. Copies: no test can reach the real ones.
+# in_usr TREE: etcd and its tools are also in TREE. Copies: no test can reach the real ones.
 in_usr() {
 	local program
 
@@ -267,8 +267,8 @@ place_data_symlink() {
 	holds "the backup's data" "$A_STATE"
 }
 
-# Behind a link from the first start on: nobody had it, and nothing could bring it back. It goes on, and says what to set.
-# Where the ledger knows that another deployment had the data, that may be behind the link.
+# Data reached through a link since the first start has no owner, and no backup could restore it. prerun continues, and
+# names the key to set. If the ledger knows another deployment as owner, its data may be at the end of the link.
 place_link_first() {
 	device "$1"
 	mkdir "$ROOT/var/lib/real"
@@ -282,7 +282,7 @@ place_link_first() {
 	put owner A
 	A_STATE=$(etcd_state)
 	assert_match "status" "$(gbe status)" "Not protected:*is a symlink; set *data-dir*"
-	# What it says to set helps.
+	# The suggested setting helps.
 	config etcd data-dir=/var/lib/real
 	stop_etcd
 	assert_exit 0 hook prerun
@@ -313,7 +313,8 @@ place_link_first() {
 	[[ ! -L $DATA && -d $ROOT/var/lib/real/member ]] || fail "the link, or what it led to"
 }
 
-# A snapshot is restored into another directory, and etcd is pointed there, as handbooks teach. Nobody protects that.
+# A snapshot is restored into another directory, and etcd is pointed there, as handbooks teach. That data is not
+# protected.
 place_restored_elsewhere() {
 	a_green "$1"
 	assert_exit 0 gbe health
@@ -360,7 +361,7 @@ place_restored_elsewhere() {
 	assert_match "health" "$OUT$ERR" "*as it had before the update*data-dir=*"
 }
 
-# The update's configuration lost the key, or has a typo in it. What A has is not given up for an empty directory.
+# The update's configuration lost the key, or has a typo in it. A's data is not given up for an empty directory.
 place_typo() {
 	a_green "$1"
 	update B
@@ -458,7 +459,7 @@ mounted() {
 	A_STATE=$(etcd_state)
 }
 
-# Nothing can be written, not even a take-over: the same system goes on, another one does not get it.
+# Nothing can be written, not even a take-over: the same system continues, another one does not get the data.
 place_read_only() {
 	local digest
 
@@ -484,9 +485,9 @@ place_read_only() {
 	holds "B's data" "$A_STATE"
 }
 
-# The store's file system below a mount of its own (a subvolume that fstab mounts): clones get there, names do not.
-# Where the data directory is a mount point, its owner can rename what lies in it: this program's directory, too. It is
-# found by what it is, and what was put in its place makes way.
+# The store's file system below a mount of its own (a subvolume that fstab mounts): clones get there, names do not. If
+# the data directory is a mount point, its owner can rename the entries in it, also this program's directory. The
+# program finds it by its identity, and moves the replacement away.
 place_renamed_store() {
 	local decoy hidden listed
 
@@ -580,7 +581,7 @@ place_other_disk() {
 	holds "A's disk again" "$A_STATE"
 }
 
-# Another machine's data, of the very same images: it is gone on with, and nothing of ours put over it.
+# Another machine's data, of the very same images: etcd uses it, and no backup of this machine is restored over it.
 place_other_machine() {
 	local theirs
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The programs that systemd and greenboot start, one by one: what they say, what they record, and what
-# becomes of a start whose worker does not come to its end.
+# The programs that systemd and greenboot start, one by one: their messages, their records, and the result of a start
+# whose worker does not finish.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -38,7 +38,7 @@ hooks_health_waits() {
 	(
 		sleep 1
 		start_etcd
-		# Nobody else ends it: it is this subshell's.
+		# Only this subshell ends it.
 		echo "$ETCD_PID" >"$GBE_MEM/late"
 	) &
 	assert_exit 0 hook health
@@ -72,7 +72,7 @@ hooks_health_down() {
 	assert_match "stderr" "$ERR" "greenboot-etcd-health: *"
 }
 
-# The deadline is counted from the end of prerun: who comes late does not wait anew.
+# The deadline is counted from the end of prerun: a late caller does not wait the full time again.
 hooks_health_late() {
 	local began
 	device "$1"
@@ -87,7 +87,7 @@ hooks_health_late() {
 	((SECONDS - began < 5)) || fail "it waited for $((SECONDS - began)) s"
 }
 
-# Where prerun holds etcd back, the answer is known at once, and only a trial is worth a rollback.
+# If prerun holds etcd back, the answer is known at once, and only a trial is worth a rollback.
 hooks_health_held() {
 	local began=$SECONDS
 	a_green "$1"
@@ -109,7 +109,7 @@ hooks_health_held() {
 	((SECONDS - began < 50)) || fail "it waited"
 }
 
-# What cannot be told is no reason for a rollback, and is not waited for until the end.
+# An unknown health is not a reason for a rollback, and the check does not wait until the end for it.
 hooks_health_cannot_tell() {
 	local metrics
 	device "$1"
@@ -119,12 +119,12 @@ hooks_health_cannot_tell() {
 	while ! port_free "$metrics"; do metrics=$((metrics + 1)); done
 	start_etcd --listen-metrics-urls="http://127.0.0.1:$metrics"
 	config health request-timeout=1s timeout=2s
-	# Somebody is there, and it is not etcd's client port.
+	# A server answers, but it is not etcd's client port.
 	config etcd endpoint="http://127.0.0.1:$metrics"
 	assert_exit 0 hook health
 	assert_match "stderr" "$ERR" "<2>*Cannot tell*does not answer as etcd*"
 	assert_eq "health" "$(run_field health)" cannot-tell
-	# A certificate of nobody's.
+	# A certificate of an unknown issuer.
 	config etcd endpoint="https://127.0.0.1:$ETCD_PORT"
 	assert_exit 0 hook health
 	assert_match "stderr" "$ERR" "<2>*Cannot tell*"
@@ -165,7 +165,7 @@ hooks_verdict_once_and_again() {
 	assert_json .verdict red status
 }
 
-# Nobody ran the check: green looks once itself.
+# The check did not run: green looks once itself.
 hooks_green_asks() {
 	device "$1"
 	power_on
@@ -188,7 +188,7 @@ hooks_green_and_down() {
 	((SECONDS - began < 40)) || fail "it took $((SECONDS - began)) s"
 }
 
-# A fresh start has no tree until somebody finds the data.
+# A fresh start has no tree until a program finds the data.
 hooks_fresh_is_adopted() {
 	local name
 	for name in health green red finalize; do
@@ -209,7 +209,7 @@ hooks_fresh_is_adopted() {
 	done
 }
 
-# A verdict is about data: with another run's, or with nobody's, nothing is written.
+# A verdict is about data: for data of another run, or without an owner, nothing is written.
 hooks_verdict_of_a_late_run() {
 	a_green "$1"
 	shutdown
@@ -257,7 +257,7 @@ hooks_prerun_dies_unchanged() {
 		assert_exit 0 faulty "prerun-started=$what" prerun
 		assert_match "stderr" "$ERR" "*prerun *has not changed*"
 	done
-	# Those were three in a row. The fourth starts etcd all the same, and comes to its end.
+	# Those were three in a row. The fourth starts etcd anyway, and finishes.
 	power_on
 	started
 	holds "A's data" "$A_STATE"
@@ -282,7 +282,7 @@ hooks_prerun_dies_changed() {
 	holds "B's data" "$A_STATE"
 }
 
-# Killed before it knows anything, prerun is asked about by nobody who needs ostree's list.
+# If prerun is killed before it knows anything, the following programs do not need ostree's list.
 hooks_prerun_dies_with_a_typo() {
 	a_green "$1"
 	shutdown
@@ -405,7 +405,7 @@ hooks_monitor() {
 	assert_missing "$ROOT/var/lib/node/etcd.prom"
 }
 
-# What came out of a backup is seen as such; while prerun holds etcd back, that is the reason.
+# Restored data is seen as such; while prerun holds etcd back, that is the reason.
 hooks_monitor_after_a_restore() {
 	a_green "$1"
 	mkdir -p "$ROOT/var/lib/node"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# run: a real etcd as a transient unit of a service that needs it, in a container that a real systemd boots.
-# What is done there is a script of each case's own; it ends with a word, which the journal has to have.
+# run: a real etcd as a transient unit of a service that needs it, in a container that a real systemd boots. Each case
+# runs its own script there. The script ends with a word, which the journal must contain.
 
 # shellcheck disable=SC2317,SC2119,SC2120 # cases are called by name; arguments that are optional
 # shellcheck source=tests/lib/all.sh
@@ -107,7 +107,7 @@ scene() {
 		echo "the scene did not come to its end")"
 }
 
-# What the scene left in /var/json is as the schema has it.
+# The scene's results in /var/json match the schema.
 json_fits() {
 	python3 - "$GBE_TOP/data/schema/run.json" "$VAR"/json/* <<-'EOF2'
 		import json, sys
@@ -196,7 +196,7 @@ parent_stopped() {
 		systemctl restart app.service
 		up
 		[[ $(pid) != "$old" ]]
-		# A parent that ends by itself.
+		# A parent that exits.
 		systemctl kill --signal=TERM --kill-who=main app.service
 		soon down
 		soon collected
@@ -214,7 +214,8 @@ etcd_killed() {
 		soon back
 		[[ $(pid app.service) == "$app" && $(etcdctl get k --print-value-only) == app ]]
 		app_is active
-		# It cannot come up any more: systemd gives up, and it is collected. Its parent decides what then.
+		# etcd cannot start any more: systemd gives up, and the unit is collected. The parent decides about the
+		# next step.
 		head -c 400 /dev/zero | tr '\0' x |
 			dd of="$(ls /var/lib/etcd/default/member/wal/*.wal)" bs=1 seek=100 conv=notrunc
 		kill -KILL "$(pid)"
@@ -240,7 +241,7 @@ stopped_by_hand() {
 	EOF2
 }
 
-# Twice: the second one finds it, also while it is still starting; a third at the same time waits, too.
+# Twice: the second call finds it, also while it is still starting; a third at the same time also waits.
 twice() {
 	device
 	mkdir "$VAR/json"
@@ -284,7 +285,7 @@ twice() {
 		soon up
 		systemctl stop other
 		soon collected
-		# A scope is a unit, too.
+		# A scope is also a unit.
 		systemd-run --quiet --scope --unit=job --collect -- bash -eu -c \
 			'greenboot-etcd run -q -- "$@"; sleep infinity' - "${etcd[@]}" &
 		soon up
@@ -296,8 +297,8 @@ twice() {
 	json_fits
 }
 
-# A parent that is killed while it starts, and started again at once, gets an etcd of its own: with what it
-# wants then, and also where the old one hangs. One that an older program left, bound to nobody, is stopped.
+# A parent that is killed while it starts, and started again at once, gets an etcd of its own. The new etcd has the new
+# options, also if the old one hangs. An etcd that an older program left unbound is stopped.
 leftover() {
 	device "Restart=always" "RestartSec=100ms"
 	scene <<-'EOF2'
@@ -349,7 +350,7 @@ development() {
 		[[ $(tr '\0' ' ' <"/proc/$shell/environ") == *ETCD_QUOTA_BACKEND_BYTES=2147483648* ]]
 		jq -e ".held == false" /run/greenboot-etcd/prerun-done
 		collected
-		# Somebody listens there.
+		# Another program listens there.
 		ends 1 "*bind: address already in use*did not get ready*" \
 			greenboot-etcd run --parent=person.service -- "${etcd[@]}"
 		# A signal is etcd's, and so is its status.
@@ -359,7 +360,7 @@ development() {
 		[[ $rc == 143 || $rc == 0 ]]
 		ends 2 "*flag provided but not defined: -nonsense*" shell greenboot-etcd run -- etcd \
 			--data-dir=/var/lib/etcd/default --nonsense
-		# A developer's own data; the program named by a path, on the path, beside the one that calls.
+		# A developer's own data; the program named by a path, found in PATH, or next to the calling one.
 		install -m 0755 /dev/stdin /run/my-etcd <<-'EOF3'
 			#!/bin/sh
 			echo "mine: $*"
@@ -378,7 +379,7 @@ development() {
 	EOF2
 }
 
-# A wrong name, nobody there, a port that is taken: etcd does not run, and one line says why.
+# A wrong name, a missing parent, a port that is taken: etcd does not run, and one line says why.
 refused() {
 	device
 	mkdir "$VAR/json"
@@ -400,7 +401,7 @@ refused() {
 		ends 5 "*not started below --root*" "${ours[@]}" --root=/etc -- "${etcd[@]}"
 		ends 5 "*protected is /var/lib/etcd:*" "${ours[@]}" -- etcd --data-dir=/srv/etcd
 		ends 5 "*unit app.service already exists*" "${ours[@]}" --name=app -- "${etcd[@]}"
-		# Somebody else listens there.
+		# Another program listens on that port.
 		systemd-run --quiet --unit=holder -p Type=exec python3 -c \
 			'import socket, time; s = socket.create_server(("127.0.0.1", 2380)); time.sleep(600)'
 		soon grep -q :094C /proc/net/tcp
@@ -411,7 +412,7 @@ refused() {
 		# Not root's.
 		ends 1 "*cannot start*" setpriv --reuid=etcd --regid=etcd --clear-groups \
 			"${ours[@]}" -- "${etcd[@]}"
-		# What ends at once: its last words, and nothing left that would come back.
+		# An etcd that ends at once: its last message is printed, and no unit that would restart it is left.
 		ends 1 "*nonsense*did not get ready*" "${ours[@]}" -- "${etcd[@]}" --nonsense
 		collected
 		sleep 2
@@ -420,7 +421,7 @@ refused() {
 		grep -v "^greenboot-etcd" /run/out >/var/json/failed
 		jq -e '.result == "failed" and
 			(.log | map(test("nonsense")) | any) and (.reason | test("did not get ready"))' /var/json/failed
-		# One that never gets ready.
+		# An etcd that never gets ready.
 		install -m 0755 /dev/stdin /run/etcd <<<$'#!/bin/sh\nexec sleep 100'
 		ends 1 "*did not get ready*" "${ours[@]}" --timeout=1s -- /run/etcd "${etcd[@]:1}"
 		collected
@@ -466,7 +467,7 @@ held() {
 	grep -q "scene passed" "$LOG" || fail "$(grep -m 1 -o 'scene broke.*\|status .* not .*' "$LOG")"
 }
 
-# [run], and --stop with a parent that brings etcd with it.
+# [run], and --stop with a parent that starts etcd.
 configured() {
 	device "Environment=ETCD_AUTO_COMPACTION_RETENTION=2h"
 	cat >>"$(deployment_dir A)/etc/greenboot-etcd/greenboot-etcd.conf" <<-'EOF2'
@@ -499,7 +500,7 @@ configured() {
 		systemctl daemon-reload
 		systemctl restart app.service
 		[[ $(ps -o ni= -p "$(pid)") -eq 5 ]]
-		# The service that is stopped is the parent, and etcd goes and comes with it.
+		# The stopped service is the parent, and etcd stops and starts together with the parent.
 		etcdctl put j before
 		greenboot-etcd backup one --stop
 		up
@@ -531,8 +532,8 @@ next() {
 	EOF2
 }
 
-# What it takes beside systemd-run, with a program that is ready at once and in turns. In the log: figures of
-# a machine that does other things are no measure.
+# The time compared with systemd-run, for a program that is ready at once, in turns. The figures are only logged: on a
+# busy machine they are not a measure.
 cost() {
 	device
 	sed -i 's/^service=.*/service=/' "$(deployment_dir A)/etc/greenboot-etcd/greenboot-etcd.conf"

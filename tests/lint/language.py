@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks the English of texts against tests/lint/language.words.
 
-language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. Markdown, man pages, the catalog, units, HTML, and
-comments and string literals of C and JavaScript are read as a person sees them: without markup, code and the rules of
-tables. language.allow has the exceptions, each with a reason.
+language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. Markdown, man pages, the catalog, units and HTML are
+read as a person sees them: without markup, code and the rules of tables. Of C and JavaScript the comments and string
+literals are read, of shell and Python the comments. language.allow has the exceptions, each with a reason.
 """
 import os
 import re
@@ -142,6 +142,21 @@ def comments_of_c(text):
             yield start, " ".join(parts)
 
 
+def comments_of_hash(text):
+    """(line, text) of each paragraph of a comment of shell and Python. Columns, and an indented line, begin another."""
+    start, parts, margin = 0, [], None
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        comment = re.match(r"(\s*)#(?!!)(?:\s(.*)|)$", line)
+        words = (comment.group(2) or "") if comment else ""
+        own = re.search(r"\S {3}|^ {2}|\t", words) or re.match(r"\s*(-|\d+ |SPDX|shellcheck)", words)
+        if parts and (not words.strip() or own or comment.group(1) != margin):
+            yield start, " ".join(parts)
+            parts = []
+        if words.strip(" -=") and not re.match(r"SPDX|shellcheck", words):
+            start, margin = (start if parts else number), comment.group(1)
+            parts.append(words.strip(" -"))
+
+
 def literals_of_javascript(text):
     """(line, text) of each string of two words or more. A template's text counts without its values."""
     text = re.sub(r"(?<![:\w\"'`])//[^\n]*", "", re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.S))
@@ -181,6 +196,8 @@ def check(path, table, exceptions):
         blocks, plain = [*literals_of_c(text), *comments_of_c(text)], plain_c
     elif path.endswith((".js", ".mjs")):
         blocks, plain = [*literals_of_javascript(text), *comments_of_c(text)], plain_javascript
+    elif path.endswith((".sh", ".bash", ".py")) or text.startswith("#!") and not path.endswith(".md"):
+        blocks, plain = comments_of_hash(text), plain_markdown
     elif path.endswith(".html"):
         blocks, plain = text_of_html(text), str
     elif re.search(r"\.[1-8]$", path):

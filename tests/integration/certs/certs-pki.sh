@@ -30,7 +30,7 @@ faulty() { "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" "$@"; }
 # verified FILE...: by what is trusted now
 verified() { openssl verify -x509_strict -CAfile "$LIVE/ca.crt" "$@"; }
 unverified() { ! verified "$@" || fail "still trusted: $*"; }
-# What it is that lies there, also where that is no file.
+# The kind of each entry, also if it is not a file.
 content() { [[ ! -f $1 ]] || cksum <"$1"; }
 serial() { openssl x509 -noout -serial -in "$1"; }
 until_of() { date +%s -d "$(openssl x509 -noout -enddate -in "$1" | cut -d= -f2)"; }
@@ -69,7 +69,7 @@ whole() {
 	)"
 	assert_eq "keys" "$(gbe --json certs list | jq -r '[.certificates[] | select(.path | test("live/(server|peer|client)")) |
 		select(.position == 1) | .key] | join(" ")')" "$PKI/live/client.key $PKI/live/peer.key $PKI/live/server.key"
-	# What is behind the one is behind all of them.
+	# The certificates after one leaf serve all leaves.
 	openssl verify -CAfile "$LIVE/ca.crt" -untrusted "$LIVE/server.crt" -purpose sslclient "$LIVE"/{server,peer,client}.crt
 	openssl verify -CAfile "$LIVE/ca.crt" -untrusted "$LIVE/server.crt" -purpose sslserver -verify_ip 127.0.0.1 \
 		"$LIVE"/{server,peer}.crt
@@ -133,7 +133,7 @@ IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:etcd.example, IP Address:F
 	assert_eq "no longer" "$(until_of "$LIVE/server.crt")" "$(until_of "$LIVE/ca.crt")"
 }
 
-# renewed WHY COMMAND...: that call makes all three anew, and says why.
+# renewed WHY COMMAND...: that call makes all three again, and says why.
 renewed() {
 	local name why=$1 ca
 	local -A old
@@ -202,7 +202,7 @@ renew() {
 	renewed "asked for" gbe --json certs renew --force
 }
 
-# Whatever is wrong with a leaf, all are made anew; the directory is whole after it.
+# With any defect of a leaf all are made again; the directory is complete afterwards.
 leaves() {
 	local name
 	made
@@ -308,7 +308,7 @@ hostile() {
 	assert_exit 5 gbe certs init
 	rm "$PLACE"
 	mv "$PLACE.real" "$PLACE"
-	# What is live, and the authority, behind a symlink.
+	# The live directory and the authority, reached through a symlink.
 	mv "$LIVE" "$PLACE/real"
 	ln -s real "$LIVE"
 	refused 5 "*"
@@ -319,7 +319,7 @@ hostile() {
 	refused 5 "*"
 	rm "$LIVE/authority"
 	mv "$LIVE/real" "$LIVE/authority"
-	# What lies in the way.
+	# Other entries at the places of the new ones.
 	mkdir -p "$PLACE/.partial/a/b"
 	ln -s /etc "$PLACE/.partial/c"
 	assert_exit 0 gbe certs renew --force
@@ -416,7 +416,7 @@ rotation() {
 	assert_exit 1 gbe certs rotate-ca --undo
 }
 
-# ---- authorities of one's own ----
+# ---- the user's own authorities ----
 
 # authorities_make DIR: root (RSA), middle signed by it, leaf (not a CA), old (expired), later.
 authorities_make() {
@@ -434,7 +434,7 @@ authorities_make() {
 		done
 		openssl x509 -in root.crt -signkey root.key -days -1 -out old.crt
 		openssl pkey -in root.key -aes128 -passout pass:x -out passphrase.key
-		# The key, too, and no newline at the end.
+		# Also the key, and no newline at the end.
 		{ cat middle.key middle.crt && head -c -1 root.crt; } >chain.pem
 		cp root.crt root-and-key.pem && cat root.key >>root-and-key.pem
 	)
@@ -462,7 +462,7 @@ own() {
 	assert_exit 1 gbe certs init --ca-cert="$own/none.crt" --ca-key="$own/root.key"
 	assert_exit 5 gbe certs init --ca-cert="$own/root.key" --ca-key="$own/root.key"
 	assert_missing "$LIVE"
-	# As ssh has it: a key that others have access to is none.
+	# As with ssh: a key that others have access to is refused.
 	for mode in 0644 0640 0602; do
 		chmod "$mode" "$ROOT$own/root-and-key.pem"
 		assert_exit 5 gbe certs init --ca-cert="$own/root-and-key.pem" --ca-key="$own/root-and-key.pem"
@@ -575,7 +575,7 @@ issued() {
 		verified -purpose sslserver -verify_ip ::7 "$out/$name.crt"
 		assert_match "until" "$(($(until_of "$out/$name.crt") - EPOCHSECONDS))" "172[78]*"
 	done
-	# What is there is not replaced, and nothing else is removed: neither there nor where the caller is.
+	# Existing files are not replaced, and nothing else is removed, there or in the caller's directory.
 	cp "$out/server.key" "$out/server.crt" "$GBE_MEM/"
 	echo mine >"$GBE_MEM/cwd/half.key"
 	: >"$out/half.crt"
@@ -700,13 +700,13 @@ cuts() { # KIND PREPARE VERB...
 		GREENBOOT_ETCD_FAULT=$point=kill faulty certs "$@" || rc=$?
 		assert_eq "killed at $point" "$rc" 137
 		disk_cut
-		# etcd may start now: live is complete, or there is none yet.
+		# etcd may start now: live is complete, or does not exist yet.
 		if [[ -e $LIVE ]]; then
 			openssl verify -CAfile "$LIVE/ca.crt" "$LIVE"/{server,peer,client}.crt
 			for name in server peer client; do
 				cmp <(openssl x509 -noout -pubkey -in "$LIVE/$name.crt") <(openssl pkey -pubout -in "$LIVE/$name.key")
 			done
-			# The very next call of another verb leaves nothing behind, either.
+			# The very next call of another verb also leaves nothing.
 			assert_exit 0 gbe certs renew
 			whole
 		elif [[ $1 != init ]]; then
@@ -760,8 +760,8 @@ below_root() {
 	assert_missing "$ROOT/var/lib/greenboot-etcd/certs"
 }
 
-# What is live goes with the data of its member. What was live before it is nobody's fallback then, and an authority of no
-# known member is kept.
+# The live certificates belong to the data of their member. The previous ones are then not a fallback, and the authority
+# of an unknown member is kept.
 moved() {
 	local ids mine theirs
 
@@ -916,7 +916,7 @@ renewed_live() {
 		until [[ $(systemctl is-active greenboot-etcd-renew.service) != activating ]]; do sleep 0.05; done
 		is "the service" "$(systemctl show -P Result greenboot-etcd-renew.service)" success
 		gets && clean
-		# etcd is down: nobody is asked.
+		# etcd is down: no member is asked.
 		systemctl stop etcd
 		gives 0 greenboot-etcd certs renew --force
 		clean

@@ -9,8 +9,8 @@
 # shellcheck source=tests/lib/container.sh
 . "$(dirname "$0")/../../lib/container.sh"
 
-# container_run CONFIG [BOUND...]: a container whose etcd has no data yet, and a person who does what stdin says. CONFIG:
-# more of greenboot-etcd.conf. BOUND: directories that are there, too.
+# container_run CONFIG [BOUND...]: a container whose etcd has no data yet, and a person who runs the
+# commands of stdin. CONFIG: more lines of greenboot-etcd.conf. BOUND: additional directories.
 container_run() {
 	local etc program bound
 	PERSON_OPTIONS=()
@@ -109,7 +109,8 @@ north() {
 	rm -rf "$LIVE"
 	printf '[etcd]\nendpoint=https://127.0.0.1:12379\ncacert=%s\ncert=%s\nkey=%s\n' /run/north/own/{ca.crt,client.crt,client.key} >/etc/north.conf
 }
-# begins_not POINT: the data may be gone, and what set it aside is half done: etcd must not begin anew.
+# begins_not POINT: the data may be gone, and setting it aside is half done: etcd must not start
+# with new data.
 begins_not() {
 	[[ $1 == restore-exchanged || $1 == cluster-set-aside || $1 == cluster-settings-moved ]] || return 0
 	systemctl reset-failed etcd || true
@@ -209,7 +210,7 @@ joins() {
 		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" --name=north
 		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" --peer-url=https://127.0.0.1:12380
 		[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent of nothing"
-		# Somebody else has its port: it is out again, and nothing is left.
+		# Another process has its port: the member is removed again, and nothing is left.
 		python3 -c 'import socket, time; s = socket.create_server(("", 2380)); time.sleep(1000)' &
 		sleep 1
 		gives 1 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
@@ -265,7 +266,7 @@ joins_elsewhere() {
 		chmod 0640 /run/token
 		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
 		chmod 0600 /run/token
-		# What an earlier version has left, or the device had for an etcd of its own.
+		# Files that an earlier version left, or that the device had for an etcd of its own.
 		gives 0 greenboot-etcd certs init
 		rc=0
 		greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" 2>/run/said || rc=$?
@@ -326,7 +327,7 @@ joins_keeps() {
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
 		member_is "in" "2 2 2"
 		gets
-		# One that can never end.
+		# An operation that can never end.
 		comes greenboot-etcd cluster leave
 		GREENBOOT_ETCD_FAULT=cluster-entered=kill $FAULTS cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" || true
 		comes greenboot-etcd --config=/etc/north.conf member remove "$(greenboot-etcd --config=/etc/north.conf --json member list | jq -r '.members[] | select(.learner) | .id')"
@@ -337,7 +338,8 @@ joins_keeps() {
 	EOF2
 }
 
-# Out of the cluster: the data is a backup, the other one goes on, and the way in is open again.
+# Out of the cluster: the data is a backup, the other member keeps running, and the device can join
+# again.
 leaves() {
 	on_device_run <<-'EOF2'
 		STRICT=true north
@@ -346,7 +348,7 @@ leaves() {
 		gives 0 greenboot-etcd cluster leave
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
 		comes ctl put before v
-		# What answers is the other one.
+		# The other member answers.
 		ask_at https://127.0.0.1:12379
 		gives 5 greenboot-etcd cluster leave
 		gives 5 greenboot-etcd cluster reset
@@ -367,7 +369,7 @@ leaves() {
 		n put greenboot-etcd/update-lock/default/1 '{"schema":1,"id":"0000000000000001","member":"north","state":"held","since":1}'
 		gives 5 greenboot-etcd cluster leave
 		n del greenboot-etcd/update-lock/default/1
-		# Its own lock is one that nobody would give back.
+		# No other device would release its own lock.
 		gives 0 greenboot-etcd cluster lock
 		gives 5 greenboot-etcd cluster leave
 		gives 0 greenboot-etcd cluster unlock
@@ -418,7 +420,7 @@ leaves_cut() {
 	EOF2
 }
 
-# Forgotten, and all of it brought back; over power cuts, too.
+# Forgotten, and all of it restored; also over power cuts.
 resets() {
 	on_device_run <<-'EOF2'
 		back() {
@@ -475,8 +477,8 @@ resets() {
 	fits cluster-left
 }
 
-# The data of a member comes back at the next boot, and not from the backup that was made of it last: its settings and
-# certificates come, too, before etcd starts.
+# The data of a member is restored at the next boot, from a backup that is not its last. Its
+# settings and certificates are also restored, before etcd starts.
 resets_returns() {
 	on_device_run <<-'EOF2'
 		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
@@ -500,7 +502,7 @@ resets_returns() {
 	EOF2
 }
 
-# Data that does not tell whose it is keeps its certificates, too.
+# Data of an unknown owner also keeps its certificates.
 resets_damaged() {
 	on_device_run <<-'EOF2'
 		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
@@ -551,7 +553,8 @@ resets_mount() {
 			[[ $point == none ]] || gives 0 greenboot-etcd cluster reset
 			mountpoint /var/lib/etcd
 			[[ ! -e /var/lib/etcd/default/member && ! -e $LIVE ]] || wrong "something is left after $point"
-			# The backup is on the mount: without it, nobody knows that there is none.
+			# The backup is on the mount: without the mount, the program cannot know
+			# that a backup is missing.
 			mkdir -p /run/aside
 			mount --bind /var/lib/etcd /run/aside
 			umount /var/lib/etcd
@@ -567,7 +570,7 @@ resets_mount() {
 	EOF2
 }
 
-# Another member counts on it, or nobody knows.
+# Another member depends on it, or this is unknown.
 resets_not() {
 	on_device_run <<-'EOF2'
 		north
@@ -581,7 +584,7 @@ resets_not() {
 		[[ ! -e /var/lib/etcd/default ]] || wrong "its data"
 		# Keys do not stay longer than the data that they belong to.
 		compgen -G "${LIVE%/live}/of-*" || wrong "the certificates are not kept"
-		# One that cannot be read may be theirs.
+		# An unreadable authority may be theirs.
 		manifest=$(ls -d /var/lib/greenboot-etcd/backups/*/manifest.json)
 		cp "$manifest" /run/manifest.json
 		echo '{' >"$manifest"
@@ -598,7 +601,7 @@ resets_not() {
 	EOF2
 }
 
-# etcd's log is where nobody looks for it, so that it is not missed either.
+# etcd's log is in an unusual place, so its absence is not noticed.
 joins_log_elsewhere() {
 	on_device_run <<-'EOF2'
 		mkdir -p /etc/systemd/system/etcd.service.d
@@ -616,7 +619,8 @@ joins_log_elsewhere() {
 		gives 0 systemctl start etcd
 		comes gets
 		is "the member" "$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')" "$id"
-		# Told where it is, greenboot-etcd misses it; the supervisor does, too, where prerun dies.
+		# With the configured place, greenboot-etcd notices; so does the supervisor if
+		# prerun dies.
 		mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d
 		printf '[etcd]\nwal-dir=/var/lib/etcd/log\n' >/etc/greenboot-etcd/greenboot-etcd.conf.d/log.conf
 		systemctl daemon-reload
@@ -688,7 +692,7 @@ has_acked() {
 	((count > last)) || wrong "$count writes $1, and $((last + 1)) were acknowledged"
 }
 
-# The other member is gone for good.
+# The other member is gone permanently.
 recovers() {
 	on_device_run < <(
 		declare -f writes has_acked
@@ -755,8 +759,8 @@ recovers() {
 	fits cluster-recovered
 }
 
-# Both die at once, and only the follower's disk is left: with so few heartbeats it does not know yet that the last write was
-# agreed upon.
+# Both die at once, and only the follower's disk is left. With so few heartbeats it does not know
+# yet that the last write was committed.
 recovers_alone() {
 	on_device_run < <(
 		declare -f writes has_acked
@@ -784,7 +788,7 @@ recovers_alone() {
 west() {
 	local environment name=${1:-west} port=${2:-22379}
 
-	# etcd adds nobody within seconds after it has got another one.
+	# etcd refuses to add a member within seconds after another one.
 	# shellcheck disable=SC2016 # eval does
 	comes eval 'greenboot-etcd --config=/etc/north.conf --json member add "https://127.0.0.1:$((port + 1))" --name="$name" >/run/added'
 	environment=$(jq -r '.environment | to_entries | map(.key + "=" + .value) | join(" ")' /run/added)
@@ -797,7 +801,7 @@ west() {
 	comes greenboot-etcd --config=/etc/north.conf member promote "$name" --wait=30s
 }
 
-# Its data is damaged: it comes anew from the others. Over power cuts, too.
+# Its data is damaged: it is copied again from the others, also over power cuts.
 rejoins() {
 	on_device_run < <(
 		declare -f west
@@ -836,7 +840,7 @@ rejoins() {
 	)
 }
 
-# The same by itself, and only where nothing can be lost by it.
+# The same automatically, and only if no write can be lost.
 rejoins_itself() {
 	on_device_run < <(
 		declare -f west
@@ -931,7 +935,7 @@ rejoins_itself() {
 				lose "$([[ $gone == data ]] || echo /wal)"
 				gives 1 systemctl start etcd
 				comes eval "journalctl -u greenboot-etcd-prerun -o cat | grep 'this is a member of a cluster, and its data, or its log, is gone.*cluster rejoin'"
-				# The start has started the timer, too.
+				# The start has also started the timer.
 				comes works
 				systemctl stop greenboot-etcd-rejoin.timer
 				comes eval '[[ $(systemctl is-active greenboot-etcd-rejoin.service) == inactive ]]'
@@ -1021,7 +1025,8 @@ rejoins_first() {
 				member_is "back after $point" "3 3 3"
 				gets
 			done
-			# All of its data is gone, whatever took it. A backup from when it was alone must not come in its place.
+			# All of its data is gone, by any cause. A backup from the time when it was
+			# alone must not replace it.
 			mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d
 			printf '[restore]\non-missing-data=restore\n' >/etc/greenboot-etcd/greenboot-etcd.conf.d/missing.conf
 			is "the backup" "$(greenboot-etcd --json show alone | jq '.manifest.voters')" 1
@@ -1044,7 +1049,8 @@ rejoins_first() {
 	)
 }
 
-# Where it must not, though it could: what answers is not this device, not this cluster, or another call was faster.
+# The cases in which it must not, though it could: another device answers, another cluster, or
+# another call was faster.
 rejoins_not() {
 	on_device_run < <(
 		declare -f west begins_three
@@ -1160,7 +1166,7 @@ rejoins_older() {
 			jq -e '.action == "waits" and (.said | test("accepts no older member"))' /var/out.json || wrong "$(cat /var/out.json)"
 			member_is "nothing happened" "3 2 3"
 			greenboot-etcd --config=/etc/north.conf --json cluster status | jq -e '.update_lock == null' || wrong "the lock is taken"
-			# It cannot join either.
+			# The device cannot join either.
 			comes greenboot-etcd --config=/etc/north.conf member remove south
 			gives 5 greenboot-etcd cluster reset
 			gives 0 greenboot-etcd cluster reset --force

@@ -208,7 +208,7 @@ at_shutdown() {
 	update B
 	goes_into A
 	assert_match "what it says" "$(<"$FINALIZE_LOG")" "*is not booted: this device does not hold the update lock*"
-	# Of one member, each update stops all of the cluster; nobody else waits.
+	# In a cluster of one member each update stops the whole cluster; no other device waits.
 	update B
 	ticks taken
 	goes_into B
@@ -432,7 +432,7 @@ by_hand() {
 	assert_match "free" "$OUT" "*is free*"
 	on 2
 	ticks taken
-	# Somebody takes it away: the next turn is asked for again.
+	# Another client removes the key: the device asks for the next turn again.
 	on 1
 	assert_exit 0 gbe cluster unlock --force
 	assert_exit 0 gbe cluster lock
@@ -465,7 +465,7 @@ lease_ends() {
 	ticks taken
 }
 
-# A key that nobody of ours has written, and a record that is broken.
+# A key that this program did not write, and a broken record.
 foreign() {
 	local value
 	devices 1
@@ -474,7 +474,7 @@ foreign() {
 		ctl put greenboot-etcd/update-lock/default/1 "$value" >/dev/null
 		ticks waits
 		is_held_back
-		# A value that no etcd client of this program reads is one that cannot be told.
+		# A value that this program cannot read makes the lock's state unknown.
 		assert_exit "$([[ ${#value} -lt 2000 ]] && echo 5 || echo 7)" gbe cluster lock
 		assert_exit 0 gbe cluster status
 	done
@@ -558,7 +558,7 @@ with_rehearsal() {
 	mkdir -p "$(deployment_dir B)/usr/bin"
 	cp "$(command -v "$ETCD")" "$(deployment_dir B)/usr/bin/etcd"
 	ticks taken
-	# A lock of somebody else's stays.
+	# A lock of another device stays.
 	: >"$ROOT/run/ostree/staged-deployment-locked"
 	ticks held
 	is_held_back
@@ -616,7 +616,7 @@ together() {
 	echo "$c"
 }
 
-# An update takes this device down, or is on trial here: nobody else's may be under way.
+# An update stops this device, or is on trial here: no other device may be in an update.
 begins_update() {
 	local n
 	for n in 1 2 3; do
@@ -691,7 +691,7 @@ random_step() {
 		;;
 	9 | 10 | 11) random_judge ;;
 	12)
-		# A person looks, once in a while, and lets the others go on.
+		# A person looks from time to time, and lets the others continue.
 		if [[ $(together) == 3 && $(json .update_lock.state cluster status 2>/dev/null) == failed ]]; then
 			gbe cluster unlock --force >/dev/null 2>&1 && UPDATES=(- '' '' '') && UNLOCKED=$((UNLOCKED + 1))
 		fi

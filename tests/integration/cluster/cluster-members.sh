@@ -19,7 +19,7 @@ a_device() {
 	start_etcd "${ETCD_OPTIONS[@]}"
 }
 
-# new_ports: PORT and the next one are free, and nobody's here.
+# new_ports: PORT and the next one are free, and unused by these tests.
 new_ports() {
 	local own=$ETCD_PORT
 
@@ -57,7 +57,7 @@ three() {
 }
 
 stop_peer() {
-	# One that was removed has ended by itself.
+	# A removed member has ended on its own.
 	kill -KILL "${PEER_PIDS[$1]}" 2>/dev/null || true
 	wait "${PEER_PIDS[$1]}" 2>/dev/null || true
 	unset "PEER_PIDS[$1]"
@@ -126,7 +126,7 @@ refused() {
 	assert_eq "the backup" "$(json .description show "$(of .backup)")" "before member add"
 	assert_exit 5 gbe member add "http://127.0.0.1:$((PORT + 1))"
 	assert_match "two joins at once" "$ERR" "*learner already*promote or remove*"
-	# One that never starts is promoted by nobody, and goes away again.
+	# A member that never starts is not promoted, and is removed again.
 	assert_exit 5 gbe member promote "$(json '.members[] | select(.learner) | .id' member list)"
 	assert_exit 0 gbe member remove "$(json '.members[] | select(.learner) | .id' member list)"
 	assert_eq "alone again" "$(json '.members | length' member list)" 1
@@ -134,7 +134,7 @@ refused() {
 	put after 1
 }
 
-# Without clones the copy is a snapshot; by an endpoint elsewhere, too.
+# Without clones the copy is a snapshot; the same with a remote endpoint.
 copied() {
 	FS=ext4 a_device
 	put before 1
@@ -209,7 +209,7 @@ updated() {
 
 # ---- at random ----
 
-# Each write that etcd has acknowledged is there, whoever is asked.
+# Each member has each write that etcd acknowledged.
 all_written() {
 	local n
 
@@ -260,7 +260,7 @@ random_step() {
 		fi
 		;;
 	6)
-		# Somebody's power is cut; the next step brings it back.
+		# A device loses power; the next step starts it again.
 		[[ $name != peer* || ! ${PEER_PIDS[${name#peer}]-} ]] || stop_peer "${name#peer}"
 		return
 		;;

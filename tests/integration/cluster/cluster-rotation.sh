@@ -12,7 +12,7 @@
 
 DEVICES=() # process ids
 
-# What a device's person does: what the case asks for, until there is a file "end".
+# The actions of a device's person: the commands of the case, until the file "end" exists.
 person() { # NUMBER
 	echo "export NUMBER=$1"
 	cat <<-'EOF2'
@@ -131,7 +131,7 @@ rotates() {
 	at 1 <<-'EOF2'
 		gives 0 greenboot-etcd certs rotate-ca >/run/said
 		grep "each other member needs this authority" /run/said || wrong "no word of the others: $(cat /run/said)"
-		# Nobody else has it yet.
+		# No other device has it yet.
 		gives 5 greenboot-etcd certs rotate-ca 2>/run/said
 		grep "member device[23].*certs rotate-ca --token=FILE" /run/said || wrong "$(cat /run/said)"
 		# By force: the others refuse new connections, which those that are open do not show.

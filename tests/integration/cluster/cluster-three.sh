@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A cluster of three devices with Debian's etcd as installed and no configuration of ours: init, two joins, the loss of
-# one device for good, a rejoin, a recovery, and an update of all three, one after the other.
+# A cluster of three devices with Debian's etcd as installed and no configuration of ours. The
+# steps: init, two joins, the permanent loss of one device, a rejoin, a recovery, and an update of
+# all three in turn.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -120,7 +121,7 @@ three() {
 		await west.in
 		comes three
 		comes ctl put first v
-		# One is lost for good, and another device takes its place.
+		# One is lost permanently, and another device replaces it.
 		say west.goes
 		await west.gone
 		gives 0 greenboot-etcd member remove west --wait=1min

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# store: in a bucket, cut at random. Each round draws a step, and how it is cut: at one of the fault points that the step
-# passed, or of the requests that it made, when it was measured before the first round. Then the bucket's own files, the
-# queue and what was said are compared with a model of the promises. N=500: so many rounds; else, as many as take a
-# minute. SEED=S draws the same again, ROUND=R ends after that round.
+# store: in a bucket, cut at random. Each round draws a step and a cut: at one of the fault points
+# that the step passes, or at one of its requests, as measured before the first round. Then the
+# bucket's own files, the queue and the output are compared with a model of the promises. N=500: so
+# many rounds; else, as many as take a minute. SEED=S draws the same again, ROUND=R ends after that
+# round.
 
 # shellcheck disable=SC2317,SC2119 # the case is called by name
 # shellcheck source=tests/lib/all.sh
@@ -264,7 +265,7 @@ hits() {
 	echo "$hit of $drawn cuts hit$each"
 }
 
-# What was said is from now on a promise.
+# From now on the printed result is a promise.
 believe() { # STEP
 	local name
 

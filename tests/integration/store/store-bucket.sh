@@ -53,7 +53,7 @@ travels() { # on_swift BUCKET | scripted
 	assert_match prune "$OUT" "nothing to remove*"
 }
 
-# An upload in four parts, cut after the second, goes on with the third.
+# An upload in four parts, cut after the second, resumes with the third.
 in_parts() { # on_swift BUCKET | scripted
 	local size again
 
@@ -114,7 +114,7 @@ wrong_on_swift() {
 	assert_eq "the queue" "$(queued)" ""
 }
 
-# What each code means, for a list and for a push; a refusal is not asked again.
+# The meaning of each code, for a list and for a push; a refused request is not repeated.
 error_codes() {
 	local code status words tries
 
@@ -190,7 +190,7 @@ s.accept(); open(sys.argv[1], "w").close()' "$GBE_MEM/visited" >"$GBE_MEM/there"
 	assert_missing "$GBE_MEM/visited"
 }
 
-# A certificate of somebody else, a name of somebody else, none; and TLS is never left out.
+# A certificate of another issuer, another name, no certificate; and TLS is never left out.
 certificates_checked() {
 	scripted
 	SECRET=$BUCKET_SECRET
@@ -241,7 +241,7 @@ key_is_secret() {
 	)
 	[[ $(</proc/sys/kernel/core_pattern) != core ]] ||
 		assert_eq "cores" "$(find "$GBE_MEM" -maxdepth 1 -name 'core*')" ""
-	# What it answers to the wrong key.
+	# The server's answer to the wrong key.
 	access "$BUCKET_KEY_ID" "${BUCKET_SECRET}x" "$token"
 	assert_exit 5 gbe -v store send
 	cp "$GBE_MEM/err" "$GBE_MEM/said.wrong"
@@ -350,7 +350,7 @@ pages() {
 			refused 7 "which no object store sends" $verb
 			[[ $ERR != *"another snapshot"* ]] || fail "$fault: $ERR"
 		done
-		# To questions about one object, too.
+		# Also to requests about one object.
 		bucket_no_faults
 		bucket_fault "GET $META_FILE $fault"
 		refused 7 "which no object store sends" send
@@ -401,7 +401,7 @@ looks_like_tar() {
 	assert_exit 0 gbe store verify
 }
 
-# What is read is another one than what was written.
+# The object that is read differs from the one that was written.
 altered() {
 	local fault
 
@@ -422,7 +422,7 @@ altered() {
 	flip "$(in_store "$NAME" "$DATA_FILE")" 2000
 	assert_exit 0 gbe store verify
 	assert_eq "damaged" "$(json .offsite.damaged status)" null
-	# Another database, in its place.
+	# Another database instead.
 	gzip -c "$ROOT/var/other.db" >"$GBE_MEM/other.gz"
 	cp "$GBE_MEM/other.gz" "$(in_store "$NAME" "$DATA_FILE")"
 	jq ".size = $(stat -c %s "$GBE_MEM/other.gz")" "$(in_store "$NAME" "$DATA_FILE").json" >"$GBE_MEM/other.json"
@@ -477,7 +477,7 @@ upload_faults() {
 	bucket_no_faults
 	assert_exit 0 gbe store send
 	find "$BUCKET_DIR/objects" -type f -delete
-	# What the server has forgotten is sent as a whole, once.
+	# An upload that the server forgot is sent again as a whole, once.
 	for how in "PUT partNumber=2 wrong-etag 1" "POST uploadId forget 1" "PUT partNumber=1 forget 1"; do
 		bucket_no_faults
 		bucket_fault "$how"
@@ -494,7 +494,7 @@ upload_faults() {
 	rm -r "$BUCKET_DIR"/uploads/*
 	assert_exit 0 gbe store send
 	assert_match "forgotten" "$(states)" "2*=complete"
-	# Uploads that nobody goes on with are aborted when they are a day old.
+	# Abandoned uploads are aborted when they are a day old.
 	faulty store-part-sent=kill store push /var/large.db >/dev/null 2>&1 || true
 	rm -r "${ROOT:?}$QUEUE"
 	assert_exit 0 gbe store prune
@@ -536,7 +536,8 @@ stopped() {
 	until_halted "$STOPPED" || fail "it did not come to $1: $(<"$GBE_MEM/err")"
 }
 
-# Where one is sent, the same is not sent a second time, and what comes meanwhile waits for its turn.
+# While a snapshot is sent, the same one is not sent a second time, and new ones wait for their
+# turn.
 beside() {
 	scripted
 	stopped store-data-sent=stop store push "$SMALL"
@@ -568,7 +569,7 @@ offline_for_a_week() {
 	scripted
 	config store queue-keep=10
 	with_etcd
-	# One that the store refuses may never get there: it does not count as pushed.
+	# A snapshot that the store refuses may never get there: it does not count as pushed.
 	bucket_fault "PUT . 403"
 	assert_exit 0 gbe --json store push --queue
 	assert_exit 5 gbe store send
@@ -604,7 +605,7 @@ offline_for_a_week() {
 	assert_exit 0 gbe --json store push --queue
 	assert_eq "unchanged" "$(jq -r .result <<<"$OUT")" unchanged
 	assert_eq "requests" "$(cut -d' ' -f1 "$BUCKET_DIR/requests" | xargs)" "HEAD HEAD"
-	# What is known to be damaged is sent anew, though etcd has not changed.
+	# A snapshot that is known to be damaged is sent again, though etcd has not changed.
 	echo nonsense >"$GBE_MEM/data"
 	bucket_no_faults
 	put_object "${names[6]}/$DATA_FILE" "$GBE_MEM/data"
@@ -618,7 +619,7 @@ offline_for_a_week() {
 	assert_eq "no trouble" "$(json '.offsite | .damaged, .trouble' status | xargs)" "null false"
 }
 
-# A service that sends goes on until the server is back, with pauses that grow.
+# The sending service retries until the server is back, with growing pauses.
 drains() {
 	local n
 
@@ -661,7 +662,8 @@ of() { echo "${1//:/%3A}"; }
 # why NAME: what the list says of one that waits.
 why() { json ".snapshots[] | select(.name == \"$1\" and .state == \"waiting\") | .why" store list; }
 
-# One that the server refuses, or that is damaged here, waits with its reason, and holds up no other.
+# A snapshot that the server refuses, or that is damaged in the queue, waits with its reason. The
+# others are sent.
 held_back() {
 	local n pass
 
@@ -699,7 +701,7 @@ ${NAMES[1]}=waiting ${NAMES[3]}=unfinished ${NAMES[0]}=complete"
 			assert_match "after $n@$pass" "$(why "${NAMES[4]}")" "*not allowed*"
 		done
 	done
-	# The service tries them again after a pause, and goes on as long as one waits.
+	# The service tries them again after a pause, as long as one waits.
 	bucket_forget_requests
 	gbe store send --wait >"$GBE_MEM/said" 2>&1 &
 	for ((n = 0; n < 1500; n++)); do
@@ -714,7 +716,7 @@ ${NAMES[1]}=waiting ${NAMES[3]}=unfinished ${NAMES[0]}=complete"
 	assert_eq "the queue" "$(queued)" ""
 	assert_eq states "$(states)" "$NAME=complete $(printf '%s=complete\n' "${NAMES[@]}" | tac | xargs)"
 	assert_eq "nothing has failed" "$(json '.offsite | .waiting, .failed' status | xargs)" "0 null"
-	# One that nothing can be made of gives way to newer ones, too.
+	# An unusable snapshot also gives way to newer ones.
 	queue_up 1
 	: >"$ROOT$QUEUE/${NAMES[0]}/$DATA_FILE"
 	assert_exit 6 gbe store send
@@ -754,13 +756,14 @@ odd_names() {
 	assert_eq "objects" "$(bucket_objects)" "$before"
 }
 
-# put_object KEY FILE: as somebody else does it.
+# put_object KEY FILE: as another client does it.
 put_object() {
 	bucket_curl "/snapshots/device-1/${1//:/%3A}" -f -T "$2" \
 		-H "x-amz-content-sha256: $(sha256sum "$2" | cut -c 1-64)"
 }
 
-# What etcd-manager's document says, written by hand; beside it what is nobody's or half done.
+# The layout of etcd-manager's document, written by hand, with foreign and unfinished entries next
+# to it.
 documented() {
 	local before n
 
@@ -929,7 +932,7 @@ requested() {
 	asked 1 run
 	assert_eq "failed" "$ASKED" 2.json=failed
 	assert_match "why, in the bucket" "$(bucket_objects | xargs)" "*requests/2.json.failed.why*"
-	# One that is far too long is refused, and holds up none behind it.
+	# A request that is far too long is refused, and does not delay those after it.
 	request 3.json '{"request":'
 	request 0.json "$(printf '%5000s' '{}')"
 	asked 1 run
@@ -937,7 +940,7 @@ requested() {
 	asked 0 run
 	assert_eq "none" "$ASKED" ""
 
-	# Where another process sends, it is done when it waits in the queue.
+	# If another process is sending, the push is done once the snapshot is in the queue.
 	stopped store-data-sent=stop store push "$SMALL"
 	request 5.json '{"request": "backup"}'
 	asked 0 run
@@ -1026,7 +1029,7 @@ encrypted() {
 	assert_eq "damaged" "$(json .offsite.damaged status)" "$NAME"
 	flip "$(in_store "$NAME" "$DATA_FILE.age")" 2000
 	unconfig store identity
-	# One that is not signed at all.
+	# A snapshot without a signature.
 	find "$BUCKET_DIR/objects" -name "$(basename "$(in_store "$NAME" _etcd_backup.hmac)")*" -delete
 	assert_exit 5 gbe store pull latest /var/none.db "--identity=$keys"
 	assert_match "why" "$ERR" "*no keyed digest*"
@@ -1043,7 +1046,7 @@ proxy_start() {
 	exec {out}<&-
 }
 
-# proxy= of [store] is used for every request, and a password in it is shown to nobody.
+# proxy= of [store] is used for every request, and its password is never shown.
 proxied() {
 	scripted
 	proxy_start

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# store: snapshots in the layout of etcd-manager. A real etcd writes and reads them, and the store is a disk of
-# its own, which fills up, goes away, and has been in other hands.
+# store: snapshots in the layout of etcd-manager. A real etcd writes and reads them. The store is a
+# disk of its own, which fills up, disappears, and was changed by others.
 
 # shellcheck disable=SC2317,SC2119,SC2012 # cases are called by name; names are ours
 # shellcheck source=tests/lib/all.sh
@@ -136,7 +136,8 @@ travels() { # KIND [3.5]
 	assert_eq states "$(states | tr ' ' '\n' | sed 's/.*=//' | uniq -c | xargs)" "3 complete"
 }
 
-# What etcd-manager's document says, written by hand; beside it what is nobody's or half done.
+# The layout of etcd-manager's document, written by hand, with foreign and unfinished entries next
+# to it.
 documented() {
 	with_store xfs
 	snapshot /var/theirs.db
@@ -240,7 +241,7 @@ damaged() {
 	assert_eq "a pipe" "$(states)" "$DOCUMENTED=foreign"
 	rm "$entry"
 
-	# What is pushed is looked at, too.
+	# A pushed snapshot is also checked.
 	flip "$ROOT/var/theirs.db" -5
 	assert_exit 6 gbe store push /var/theirs.db
 	assert_match "why not" "$ERR" "*does not match the checksum*"
@@ -302,7 +303,7 @@ full() { # KIND
 	done
 	rm "$ROOT$STORE/full"
 	push
-	# Where the other way there is no room.
+	# If the other way lacks room.
 	dd if=/dev/zero of="$ROOT$STORE/full" bs=1M 2>/dev/null || true
 	truncate -s -1M "$ROOT$STORE/full"
 	assert_exit 1 gbe store pull latest "$STORE/pulled.db"
@@ -352,7 +353,7 @@ goes_away() {
 	with_store xfs
 	snapshot /var/theirs.db
 	device=$(findmnt -no SOURCE "$ROOT$STORE")
-	# It goes with whoever is the last to have it.
+	# The device disappears when its last user closes it.
 	# shellcheck disable=SC2034 # open, and no more
 	exec {held}<"$device"
 	for point in part-written part-synced part-renamed part-durable part-written@2 part-synced@2; do
@@ -369,7 +370,7 @@ goes_away() {
 		assert_exit 1 gbe store pull latest /var/none.db
 		assert_missing "$ROOT/var/none.db"
 		umount "$ROOT$STORE"
-		# Nobody makes one where the disk should be.
+		# No directory is made at the mount point of the disk.
 		rmdir "$ROOT$STORE"
 		assert_exit 1 gbe store push /var/theirs.db
 		assert_match "why not" "$ERR" "*$STORE does not exist*"
@@ -384,8 +385,8 @@ goes_away() {
 	done
 }
 
-# The disk is not mounted, and its mount point is there: nothing is put onto the device's own disk, and nothing is called
-# proved that is not on the other one.
+# The disk is not mounted, but its mount point is there. Nothing is written to the device's own
+# disk, and only snapshots on the other disk count as proved.
 unmounted() {
 	local device held verb
 
@@ -480,7 +481,7 @@ killed() {
 		[[ $point == store-entry-made || $(states) != *=unfinished* ]] || fail "$point: it is still there"
 		rm -r "${ROOT:?}$STORE"/*
 	done
-	# Of a live one, nobody takes anything away.
+	# Nothing of a live process is removed.
 	stopped part-written=stop store push /var/theirs.db
 	assert_exit 0 gbe store prune
 	assert_match "beside prune" "$(states)" "*=unfinished"
@@ -526,7 +527,7 @@ pruned() {
 	assert_exit 0 gbe store prune
 	assert_match "once more" "$OUT" "nothing to remove"
 
-	# Where what stays is none that can be restored, nothing goes.
+	# If the remaining snapshots cannot be restored, nothing is removed.
 	config store hourly=1 daily=0
 	for n in 2000 2900; do
 		truncate -s -100 "$ROOT$STORE/$(hour "$n")/$DATA_FILE"
@@ -715,7 +716,7 @@ hostile_requests() {
 	assert_exists "$request"
 	rm "$request"
 
-	# Who can write the directory, or another in its place, is whoever likes.
+	# Any user may write the directory, or replace it.
 	ask 1.json "$good"
 	chmod 777 "$ROOT$STORE/requests"
 	assert_exit 5 gbe store requests run

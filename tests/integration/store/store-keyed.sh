@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# [store] key: what travels is signed, and what came from outside is restored only where that is right. What the
-# device made itself brings it back whatever became of the key.
+# [store] key: snapshots are signed, and a foreign one is restored only with a valid signature. The
+# device's own backups can be restored whatever happened to the key.
 
 # shellcheck disable=SC2317,SC2119,SC2120,SC2012 # cases are called by name; names are ours
 # shellcheck source=tests/lib/all.sh
@@ -49,7 +49,7 @@ travels() {
 	assert_eq "mode" "$(stat -c %a "$ROOT$STORE/$NAME/$SEAL")" 600
 	assert_exit 0 gbe store pull latest /var/pulled.db
 	assert_exists "$ROOT/var/pulled.db.hmac"
-	# Somebody's file of that name is not replaced.
+	# An existing file of that name is not replaced.
 	echo mine >"$ROOT/var/none.db.hmac"
 	assert_exit 1 gbe store pull latest /var/none.db
 	assert_eq "what was there" "$(cd "$ROOT/var" && echo none.db* && cat none.db.hmac)" $'none.db.hmac\nmine'
@@ -61,7 +61,7 @@ travels() {
 	assert_exit 0 gbe restore arrived
 	start_etcd
 	assert_eq "HashKV" "$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')" "$state"
-	# As a request, too.
+	# The same as a request.
 	install -d -m 700 "$ROOT$STORE/requests"
 	printf '{"request":"restore","snapshot":"%s"}' "$NAME" >"$ROOT$STORE/requests/one.json"
 	chmod 600 "$ROOT$STORE/requests/one.json"
@@ -120,7 +120,7 @@ another_device() {
 	assert_exit 0 gbe store pull "$NAME" /var/earlier.db
 }
 
-# What somebody did to it on its way.
+# Changes to the snapshot on its way.
 tampered() {
 	local entry old new
 
@@ -148,7 +148,7 @@ tampered() {
 		echo "$text" >"$entry/$SEAL"
 		refused 6 "does not match its signature"
 	done
-	# What is longer than a digest is none.
+	# A value that is longer than a digest is invalid.
 	head -c 300 /dev/zero | tr '\0' a >"$entry/$SEAL"
 	refused 5 "no keyed digest"
 	again
@@ -160,7 +160,7 @@ tampered() {
 	mv "$entry" "$ROOT$STORE/2030-01-01T00:00:00Z-000001"
 	NAME=2030-01-01T00:00:00Z-000001 refused 6 "does not match its signature"
 	mv "$ROOT$STORE/2030-01-01T00:00:00Z-000001" "$entry"
-	# Another key; the old one behind the new one.
+	# Another key; the old one after the new one.
 	use_key "$new"
 	refused 6 "signed with another key"
 	use_key "# of 2026" "$new" "" "# of 2025" "$old"
@@ -178,7 +178,7 @@ tampered() {
 	assert_exit 5 gbe restore foreign
 	assert_match "why" "$ERR" "*came from outside*--force*"
 	assert_exit 5 gbe restore foreign --next-boot
-	# Nor when it is made look like one that was proved, or like one's own.
+	# Nor if it is made to look like a proved one, or like the device's own.
 	sed -i 's/"outside" : true,\?/"outside" : true, "proved" : true,/' "$ROOT$BACKUPS/foreign/manifest.json"
 	assert_exit 5 gbe restore foreign
 	sed -i 's/"outside" : true, "proved" : true,//' "$ROOT$BACKUPS/foreign/manifest.json"
@@ -190,7 +190,8 @@ tampered() {
 	assert_exit 0 gbe restore foreign --force
 	start_etcd
 	assert_eq "forced" "$(get forged)" x
-	# What the device has is signed with the new key, and no key is asked for where there is none.
+	# The device's snapshots are signed with the new key, and without a configured key none is
+	# required.
 	stop_etcd
 	assert_exit 0 gbe backup own
 	assert_eq "signed" "$(has_hmac own)" true
@@ -198,7 +199,8 @@ tampered() {
 	assert_exit 0 gbe restore own
 }
 
-# Who has no key can remove newer ones, so that an old one is the latest: whoever has seen a newer one notices.
+# An attacker without a key can remove newer snapshots, so that an old one is the latest. A device
+# that has seen a newer one notices.
 replayed() {
 	local old new
 
@@ -225,10 +227,10 @@ replayed() {
 	assert_eq "missing" "$(json .missing store list)" "$new"
 	assert_exit 0 gbe store list
 	assert_match "said" "$ERR" "*$new*removed*"
-	# By its name it is nobody's replay; and that changes nothing for the latest.
+	# A snapshot chosen by name is not a replay, and the latest one stays the same.
 	assert_exit 0 gbe store pull "$old" /var/old.db
 	assert_exit 5 gbe store pull latest /var/none.db
-	# What is pushed next is newer than what was removed, whatever the clock says.
+	# The next push is newer than the removed snapshot, with any clock.
 	ctl snapshot save "$ROOT/var/theirs.db" >/dev/null 2>&1
 	clock_set 1970
 	push /var/theirs.db
@@ -248,7 +250,7 @@ replayed() {
 	assert_exit 0 gbe store pull latest /var/unsigned.db
 }
 
-# Somebody who can write to the store, and not remove from it, does not get the device to remove its own.
+# An attacker who can only write to the store cannot make the device remove its own snapshots.
 crowded() {
 	local own n
 
@@ -263,14 +265,15 @@ crowded() {
 	done
 	assert_exit 0 gbe store prune
 	assert_match "nothing goes" "$OUT" "*nothing to remove*"
-	# With a digest of nobody's they count, and what would stay proves to be nobody's: nothing goes.
+	# With a false digest they count first, but the snapshots that would stay fail the check:
+	# nothing is removed.
 	for n in 1 2 3 4; do head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$ROOT$STORE/203$n-01-01T00:00:00Z-000001/$SEAL"; done
 	assert_exit 6 gbe store prune
 	assert_match "why not" "$ERR" "*no snapshot was removed*"
 	[[ -e $ROOT$STORE/$own/_etcd_backup.meta ]] || fail "its own is gone"
 }
 
-# The rule in one sentence: the device comes back by itself, key or no key.
+# The rule in one sentence: the device recovers automatically, with or without a key.
 comes_back() {
 	device "$1"
 	power_on
@@ -319,7 +322,7 @@ unsign_all() {
 	done
 }
 
-# A file of keys that nobody should believe.
+# A file of keys that is not trusted.
 key_files() {
 	with_store xfs
 	stop_etcd
@@ -346,7 +349,7 @@ key_files() {
 	use_key hunter2 && bad 2 "line 1 is not a key"
 	grep -q hunter2 <<<"$ERR$OUT" && fail "what is in the file is said"
 	use_key "# none" && bad 2 "no key"
-	# Backups go on, unsigned, and it is said.
+	# Backups are still made, unsigned, and a message reports it.
 	stop_etcd
 	assert_exit 0 gbe -v backup two
 	assert_match "said" "$ERR" "*is not signed*"
@@ -370,7 +373,8 @@ cut() {
 	assert_exit 0 gbe store pull "$NAME" /var/pulled.db
 }
 
-# What others than root can read, or exchange, decrypts and encrypts nothing. FILE: the identity; FILE.pub: whom it is for.
+# A key file that other users can read or replace is not used to decrypt or encrypt. FILE: the
+# identity; FILE.pub: the recipient.
 age_files() { # FILE
 	local file
 
@@ -461,17 +465,18 @@ encrypted() {
 		assert_missing "$ROOT/var/none.db"
 		assert_missing "$ROOT/var/none.db.part"
 	done
-	# Somebody who has the recipients but no key of ours: it is encrypted, and not ours.
+	# An attacker with the recipients but without our key: the snapshot is encrypted, but not
+	# ours.
 	ctl snapshot save "$ROOT/var/forged.db" >/dev/null 2>&1
 	gzip -c "$ROOT/var/forged.db" | age -R "$ROOT$keys.pub" >"$entry/etcd.backup.gz.age"
 	rm "$entry/$SEAL"
 	assert_exit 5 gbe store pull "$NAME" /var/none.db
 	assert_match "why" "$ERR" "*no keyed digest*"
-	# What the stock tool made is read.
+	# A file that the stock tool made is read.
 	unconfig store key
 	assert_exit 0 gbe store pull "$NAME" /var/theirs-again.db
 	cmp "$ROOT/var/theirs-again.db" "$ROOT/var/forged.db"
-	# A device that has no identity prunes all the same.
+	# A device without an identity also prunes.
 	unconfig store identity
 	assert_exit 0 gbe store prune
 }
