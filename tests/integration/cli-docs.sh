@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What is written about the command is what the command does: man pages, examples, completion.
+# The texts about the command match it: man pages, examples, completion.
 
 # shellcheck disable=SC2317 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -68,14 +68,14 @@ examples() {
 		name=${file##*/}
 		cp "$file" "$ROOT/$name"
 		assert_exit 0 "$GBE" --root="$ROOT" --config="/$name" config --check
-		# The comments are about keys that exist: without their # it is right, too.
+		# The comments are about keys that exist: without their # the file is also valid.
 		sed -n -e '/^\[/p' -e 's/^#\([a-z-]*=.\)/\1/p' "$file" >"$ROOT/bare.conf"
 		assert_exit 0 "$GBE" --root="$ROOT" --config=/bare.conf config --check
 	done
 }
 
-# verbs_of BIN VERB...: the help of BIN has these verbs and no others; the page that each verb's help names has the verb
-# and its options.
+# verbs_of BIN VERB...: the help of BIN has exactly these verbs. The page that each verb's help names has the verb and
+# its options.
 verbs_of() {
 	local bin=$1 verb option page name
 	shift
@@ -113,7 +113,7 @@ verbs() {
 		fail "greenboot-etcd(8) has a verb of an optional program"
 }
 
-# What the guide tells people to type is there to be typed.
+# The commands of the guide exist.
 guide() {
 	local line verb option word page commands=0
 
@@ -124,7 +124,7 @@ guide() {
 		[[ ! ${PROGRAM[$verb]-} ]] || built "${PROGRAM[$verb]}" || continue
 		[[ " ${VERBS[*]} " == *" $verb "* ]] || fail "there is no verb $verb: $line"
 		"$GBE" "$verb" --help >"$GBE_MEM/help"
-		# What a verb is told to do is one of the words of its usage.
+		# Each option of a verb is a word of its usage.
 		if [[ " snapshot store alarm certs cluster member endpoint " == *" $verb "* ]]; then
 			word=$(sed -E "s/^greenboot-etcd( -[^ ]+)* $verb *//; s/[ :;].*//" <<<"$line")
 			grep -qE "^Usage:.*[ |]$word([ |]|\$)" "$GBE_MEM/help" || fail "$verb knows no $word: $line"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What an administrator does to the data and to the store, on a real etcd: backup, restore, undo, mark,
-# pin, delete, prune, and what each refuses.
+# The operations of an administrator on the data and the store, on a real etcd: backup, restore, undo, mark, pin,
+# delete, prune, and the refusals of each.
 
 # shellcheck disable=SC2317 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# A device with a green run of A behind it, etcd running.
+# A device after a green run of A, etcd running.
 running() {
 	a_green "$1"
 	put round 1
@@ -48,7 +48,7 @@ there_and_back() {
 	assert_exit 0 gbe undo
 	start_etcd
 	holds "undone again" "$one"
-	# The next boot goes on with it.
+	# The next boot continues with the restored data.
 	stop_etcd
 	shutdown
 	up A
@@ -56,7 +56,7 @@ there_and_back() {
 	holds "after a reboot" "$one"
 }
 
-# Where the data lies in more extents than cloning pays for: by snapshots.
+# If the data has more extents than cloning pays for: by snapshots.
 there_and_back_fragmented() {
 	fragment_when_stopped=yes
 	there_and_back btrfs-subvol snapshot
@@ -198,8 +198,8 @@ labelled() {
 	done
 }
 
-# A live backup is a consistent one, whatever etcd is writing: it holds all that was acknowledged before
-# it, and etcd starts on it and writes on.
+# A live backup is consistent during any write of etcd. It has all writes that were acknowledged before it, and etcd
+# starts on it and accepts writes.
 live() {
 	local before writer
 
@@ -257,7 +257,7 @@ unnamed() {
 	assert_exists "$ROOT/var/lib/greenboot-etcd/backups/foreign"
 }
 
-# What says everything about a backup: the digest of its manifest, and below that each file's.
+# The identity of a backup: the digest of its manifest, and in it each file's.
 summed() {
 	local path file
 
@@ -306,7 +306,7 @@ keeping() {
 	two_rounds "$1"
 	count=$(json length list)
 	mkdir -p "$ROOT/var/there" "$ROOT/mnt/other"
-	# Where it cannot go, nothing is changed.
+	# If the operation cannot succeed, nothing is changed.
 	assert_exit 1 gbe restore first --keep-existing=/var/there
 	assert_match "stderr" "$ERR" "*/var/there is there already*"
 	assert_exit 1 gbe restore first --keep-existing=/var/nowhere/old
@@ -436,7 +436,7 @@ skipping() {
 	assert_json "[.[] | select(.name == \"$displaced\")] | length" 1 list
 }
 
-# What cannot be deleted, and what can.
+# Backups that cannot be deleted, and others that can.
 deleting() {
 	local last
 
@@ -494,7 +494,7 @@ half_done() {
 	assert_match "stderr" "$ERR" "*backup one is deleted, but: *two*not permitted*"
 	assert_json '[.[] | select(.name == "one" or .name == "two") | .name] | join(" ")' two list
 	chattr -i "$two"
-	# It has its other name, and its files cannot be removed: the next operation does that.
+	# The backup has its other name, and its files cannot be removed: the next operation does that.
 	assert_exit 3 env GREENBOOT_ETCD_FAULT=store-remove-renamed=EIO "$BUILD_FAULTS/greenboot-etcd" \
 		--root="$ROOT" delete two
 	assert_match "stderr" "$ERR" "*backup two is deleted, but its files are not all removed: *"
@@ -504,7 +504,7 @@ half_done() {
 	[[ ! -e $(dirname "$two")/.partial-two ]] || fail "what is left of backup two is not swept"
 }
 
-# A verdict by hand is as good as greenboot's; a grade by hand, too.
+# A verdict by hand counts like greenboot's; so does a grade by hand.
 marking() {
 	local name
 
@@ -599,7 +599,7 @@ next_boot() {
 	assert_exit 0 gbe undo
 	up A
 	holds "undone" "$two"
-	# What is restored by hand is the later wish.
+	# A restore by hand is the later wish.
 	assert_exit 0 gbe restore --next-boot first
 	stop_etcd
 	gbe backup second
@@ -696,7 +696,7 @@ full() {
 	assert_exit 0 gbe backup big
 }
 
-# Without the state's parent being writable, or as somebody else.
+# With a read-only parent of the state, or as another user.
 unprivileged() {
 	local program=$GBE_MEM/build/greenboot-etcd as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 

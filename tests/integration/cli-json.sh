@@ -113,7 +113,7 @@ story() {
 	assert_json .name "$name" show "$name"
 }
 
-# What is broken, missing or foreign is null or a warning, never invalid output.
+# A broken, missing or foreign value is null or a warning, never invalid output.
 odd() {
 	local store
 
@@ -148,7 +148,7 @@ odd() {
 	assert_json .judged false status
 }
 
-# Names and reasons are somebody's words: no control character gets to the terminal.
+# Names and reasons are free text: no control character gets to the terminal.
 harmless() {
 	local verb
 

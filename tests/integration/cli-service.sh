@@ -21,7 +21,7 @@ cgroup_enter() {
 	local dir
 	while read -r dir; do
 		mkdir -p "$dir/$(cgroup_name)"
-		# (A v1 cpuset without cpus takes nobody; systemd does not use it either.)
+		# (A v1 cpuset without cpus takes no process; systemd does not use it either.)
 		echo "$1" 2>/dev/null >"$dir/$(cgroup_name)/cgroup.procs" || true
 	done < <(hierarchies)
 }
@@ -58,7 +58,7 @@ manager() {
 		# shellcheck disable=SC2016 # expanded inside
 		exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
 			--cgroup bash -euc '
-			# Mounted anew, a hierarchy begins at our own cgroup.
+			# Mounted again, a hierarchy begins at our own cgroup.
 			if [ -d /sys/fs/cgroup/systemd ]; then
 				mount -t tmpfs -o mode=0755 tmpfs /sys/fs/cgroup
 				mkdir /sys/fs/cgroup/systemd /sys/fs/cgroup/unified
@@ -144,7 +144,7 @@ back_and_forth() {
 	assert_exit 0 run_gbe undo --stop
 	wait_for_etcd
 	assert_eq "keys" "$(ctl get --prefix key --keys-only | grep -c . || true)" 0
-	# What is refused anyway stops nobody.
+	# A refused operation does not stop the service.
 	pid=$(main_pid)
 	truncate -s 4096 "$ROOT/var/lib/greenboot-etcd/backups/first/data/member/snap/db"
 	assert_exit 6 run_gbe restore first --stop
@@ -163,7 +163,7 @@ back_and_forth() {
 	assert_exit 0 run_gbe restore third --stop --force
 	wait_for_etcd
 	assert_eq "the data" "$(etcd_state)" "$one"
-	# One that is down stays down.
+	# A stopped service stays stopped.
 	inside systemctl stop etcd.service
 	assert_exit 0 run_gbe --json backup second --stop
 	assert_eq "restarted" "$(jq .service_restarted <<<"$OUT")" false
@@ -189,7 +189,7 @@ skips_backup() {
 	assert_eq "backups" "$(jq -r 'map(.name) | join(" ")' <<<"$OUT")" first
 	assert_exit 1 run_gbe undo --stop
 	assert_match "stderr" "$ERR" "*nothing to undo*"
-	# Not healthy: nobody listens where the configuration says.
+	# Not healthy: no server listens at the configured endpoint.
 	put later x
 	sed "s|^endpoint=.*|endpoint=http://127.0.0.1:9|; /^\[health\]/d; /^timeout=/d" \
 		"$ROOT/var/lib/test.conf" >"$ROOT/var/lib/ill.conf"
@@ -267,7 +267,7 @@ whatever() {
 	assert_exit 0 run_gbe backup --stop
 }
 
-# It does not come up again: that is said, with the command.
+# The service does not start again: a message says so, with the command.
 stays_down() {
 	local how
 
@@ -278,7 +278,7 @@ stays_down() {
 	assert_exit 3 run_gbe backup first --stop
 	assert_match "stderr" "$ERR" "*backup first is made, but*systemctl start etcd.service*"
 	assert_eq "lines" "$(wc -l <"$GBE_MEM/err")" 1
-	# Nothing is made, and etcd is down all the same: that is a change, too.
+	# No backup is made, but etcd is down: that is also a change.
 	inside rm /var/lib/forbidden
 	inside systemctl reset-failed etcd.service
 	inside systemctl start etcd.service
@@ -301,7 +301,7 @@ stays_down() {
 	assert_exit 0 inside "$BUILD/hooks/defrag" --config=/var/lib/test.conf
 }
 
-# Somebody else has the data open; no service is named.
+# Another program has the data open; no service is named.
 not_the_service() {
 	manager xfs
 	inside systemctl stop etcd.service
@@ -313,8 +313,8 @@ not_the_service() {
 	assert_match "stderr" "$ERR" "*service is empty*"
 }
 
-# The service is stopped, and what has the data open is not its own, and ends a while later: people are told what
-# is waited for.
+# The service is stopped, but a foreign process has the data open, and ends a while later. The message names the process
+# that is waited for.
 ends_late() {
 	manager xfs
 	inside systemctl stop etcd.service

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What a device says about itself without being asked twice: status --check, the MOTD, preflight.
+# The short reports about a device: status --check, the MOTD, preflight.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -87,7 +87,7 @@ answers() {
 	ready 5
 	assert_eq "store" "$(finding store)" "bad "
 	chattr -i "$store"
-	# On the system's own file system, it would be made anew. Where a mount is missing: store_away.
+	# On the system's own file system, it would be made again. If a mount is missing: store_away.
 	mv "$store" "$store.away"
 	says not-protected "Not protected: there is no good backup*"
 	assert_exit 0 gbe list
@@ -145,7 +145,7 @@ password() {
 	! grep "$planted" <<<"$ERR" || fail "a message shows the password"
 }
 
-# What systemd alone knows: an order, a mask of this boot, another unit.
+# Facts that only systemd knows: an order, a mask of this boot, another unit.
 on_systemd() {
 	need_nspawn
 	container_device
@@ -259,7 +259,7 @@ preflights() {
 	ready 5
 	assert_eq "etcd" "$(finding etcd)" "bad "
 	start_etcd
-	# What cannot be copied.
+	# Files that cannot be copied.
 	mkfifo "$DATA/pipe"
 	ready 5
 	assert_match "data" "$OUT" "*bad *data *pipe*"
@@ -270,7 +270,7 @@ preflights() {
 	assert_eq "space" "$(finding space)" "bad "
 	disk_free
 	ready 0
-	# A key that nobody knows.
+	# An unknown key.
 	config backup keep-bed=1
 	ready 5
 	assert_eq "configuration" "$(finding configuration)" "bad "

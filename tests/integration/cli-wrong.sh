@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What people type wrong, as a table (cli-wrong.table): the exit status, and one line that names the object and the
-# next step, says nothing twice, and is the same in JSON. Then the names that are right although they are short, and
-# what is printed on a terminal.
+# Typing mistakes, as a table (cli-wrong.table): the exit status, and one line that names the object and the next step.
+# The line repeats nothing, and is the same in JSON. Then valid short names, and the output on a terminal.
 
 # shellcheck disable=SC2317,SC2154 # cases are called by name; the table assigns
 # shellcheck source=tests/lib/all.sh

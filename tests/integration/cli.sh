@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The operator's command and what people type wrong: one line on stderr that names the object and the
-# way out, nothing on stdout, the right exit status, nothing changed.
+# The operator's command and typing mistakes. Each gives one line on stderr that names the object and the next step, and
+# the right exit status. Nothing is on stdout, and nothing is changed.
 
 # shellcheck disable=SC2317 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -85,7 +85,7 @@ wrong_values() {
 	refused 2 "*" mark good --reason=$'\xff'
 }
 
-# What can be no name of a backup; and names that are none.
+# Strings that cannot be names of backups, and names of missing backups.
 names() {
 	local name long
 
@@ -177,7 +177,7 @@ configuration() {
 	assert_exit 0 "$GBE" --root="$ROOT" --json config
 	assert_eq "origin" "$(jq -r '.settings[] | select(.key == "endpoint").origin' <<<"$OUT")" \
 		"/etc/greenboot-etcd/greenboot-etcd.conf:2"
-	# What it prints is a configuration, and the same one.
+	# The output is a configuration, and the same one.
 	mkdir -p "$ROOT/var/lib/etcd" "$ROOT/usr/lib/systemd/system"
 	printf '[Service]\nExecStart=/usr/bin/etcd\n' >"$ROOT/usr/lib/systemd/system/etcd.service"
 	assert_exit 0 "$GBE" --root="$ROOT" config
@@ -300,7 +300,7 @@ unread() {
 	# No program would let a locked update go, or get a member's data back.
 	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" --quiet config
 	assert_eq "without the package" "$(grep -xE '(update-lock|rejoin)=.*' <<<"$OUT" | paste -sd' ')" "rejoin=no update-lock=no"
-	# Those that the base reads, too, are not among them, and no other verb minds.
+	# The members that the base also reads are not among them, and the other verbs ignore them.
 	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" list
 	assert_eq "list" "$ERR" ""
 	config_write
@@ -339,7 +339,7 @@ output() {
 	done
 }
 
-# Work that is done is done, whoever reads of it: a script that was told "nothing was changed" would do it again.
+# Completed work counts as success without a reader: after "nothing was changed" a script would repeat it.
 silent() {
 	local verb status
 
@@ -353,7 +353,7 @@ silent() {
 		assert_match "stderr" "$(<"$GBE_MEM/err")" "*is done; the output could not be*"
 	done
 	assert_eq "backups" "$(json 'map(.name) | contains(["one"])' list)" true
-	# Nobody reads: no signal ends it, either.
+	# Without a reader no signal ends it, either.
 	for verb in "backup three" "restore one"; do
 		status=0
 		# shellcheck disable=SC2086
@@ -365,7 +365,7 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w, stderr=subprocess.DEVNULL).retur
 		assert_eq "$verb into a closed pipe" "$status" 0
 	done
 	assert_eq "last" "$(json .last_operation.operation status)" restore
-	# What only looks, or would only do, has nothing but its output.
+	# A verb that only reads, or a dry run, has only its output.
 	for verb in "backup four -n" "restore one -n"; do
 		status=0
 		# shellcheck disable=SC2086
@@ -397,7 +397,7 @@ foreign() {
 	refused 1 "*/var/lib/greenboot-etcd*" backup
 }
 
-# Whoever can exchange DIR, or what is on the way to it, would have it work on another system.
+# A user who can replace DIR, or a directory above it, could make the command work on another system.
 root_of_others() {
 	local theirs=$GBE_MEM/theirs way
 
@@ -449,7 +449,7 @@ stays_inside() {
 		# shellcheck disable=SC2086
 		strace -f -y -o "$GBE_MEM/trace" -e trace=%file,%desc,%network \
 			"$GBE" --root="$ROOT" $verb >/dev/null 2>&1 || true
-		# Opened with success, outside of ROOT, and neither the loader's nor the process's own.
+		# Files opened successfully outside of ROOT, except those of the loader and of the process itself.
 		grep -E '(open|openat|openat2)\(.* = [0-9]+<' "$GBE_MEM/trace" |
 			sed 's/.* = [0-9]*<\([^>]*\)>.*/\1/' | sort -u |
 			grep -vE "^($ways|$ROOT(/|$)|$BUILD/|/usr/lib/|/lib/|/lib64/|/etc/ld\.so|/proc/self/|/proc/[0-9]+/|/usr/share/(locale|zoneinfo)|/etc/localtime|/dev/|/etc/ssl/openssl.cnf|/usr/lib/ssl|/etc/gnutls|/proc/(filesystems|sys/kernel/osrelease|cpuinfo|sys/crypto)|/sys/devices/system/cpu|/$|pipe:|anon_inode|socket:)" \

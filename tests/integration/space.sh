@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Full disks: real file systems without a byte left, or with as much as the case says. A plain reboot
-# never fails for want of space and is recorded all the same; what would really be written is counted; what
-# retention would drop goes first; a restore finds a way; an upgrade without one says what is missing.
+# Full disks: real file systems without a free byte, or with the free space that the case names. A plain reboot never
+# fails for lack of space, and is recorded. The needed space is counted by real writes. Backups that retention would
+# drop are removed first. A restore finds a way; an upgrade without one says how much is missing.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -22,7 +22,7 @@ not_closed() {
 
 ballast() { head -c "$(($1 << 20))" /dev/urandom >"$DATA/ballast"; }
 
-# A is green on a small disk, with MIB beside etcd's own.
+# A is green on a small disk, with MIB besides etcd's own.
 small_a() {
 	device "$1" shell "$SIZE"
 	power_on
@@ -51,7 +51,7 @@ space_reboot() {
 	assert_eq "take-over" "$(take_over .run)" "$run"
 	not_closed
 	assert_exit 0 gbe status
-	# Nobody asks etcd here; a person says that it is good.
+	# No program checks etcd here; a person marks the backup as good.
 	assert_exit 0 gbe mark good
 	assert_eq "verdict" "$(ledger '[.[] | select(.kind == "verdict")][-1].verdict')" green
 	disk_free
@@ -59,7 +59,7 @@ space_reboot() {
 	a_is_back
 }
 
-# Not even a reserve, which somebody deleted: nothing can be recorded, and etcd starts.
+# Even the reserve was deleted: nothing can be recorded, but etcd starts.
 space_reboot_without_reserve() {
 	local digest
 
@@ -178,7 +178,7 @@ space_restore_filled() {
 	machine_on
 	booted A
 	started
-	# What was displaced has them.
+	# The displaced data has them.
 	find "$DATA" -name 'filler.*' -delete
 	start_etcd
 	holds "A's data" "$A_STATE"
@@ -225,7 +225,7 @@ space_sparse() {
 	disk_free
 }
 
-# What retention would drop anyway makes room for the backup of an upgrade, and no more than that.
+# Only backups that retention would drop anyway make room for the backup of an upgrade.
 space_retention_first() {
 	local names
 
@@ -260,8 +260,8 @@ space_retention_first() {
 	fails_back
 }
 
-# The disk below has less than it says, as a thin volume may. What did not get there is no backup, however far behind
-# the copy that was noticed.
+# The disk below has less space than it reports, as a thin volume may. An incomplete copy is not a backup, however late
+# this was noticed.
 space_thin() {
 	local digest
 
@@ -277,7 +277,7 @@ space_thin() {
 	# The kernel may notice first, and make the file system read-only.
 	assert_match "why" "$ERR" "*cannot @(bring*to the disk: |move*into place: |*: Read-only file system)*"
 	rm "$GBE_IMAGES/others"
-	# A file system that could not write has to be mounted anew.
+	# A file system that could not write has to be mounted again.
 	umount -R "$ROOT"
 	loop_mount "$IMAGE" "$ROOT"
 	root_mounts
@@ -479,7 +479,7 @@ space_unknown() {
 	done
 }
 
-# What the update left keeps the disk full: etcd of the old system would not start next to it.
+# The update's data keeps the disk full: etcd of the old system would not start next to it.
 space_bad_backup() {
 	b_fails "$1"
 	mkdir "$DATA/var"
@@ -506,7 +506,7 @@ space_good_backup() {
 	booted A
 	started
 	assert_match "status" "$(gbe status)" "*Needs you*"
-	# Where backups are clones, the first may free little, and the next one is named.
+	# If backups are clones, the first may free little, and the next one is named.
 	for round in 1 2 3 4; do
 		# shellcheck disable=SC2016 # the quotes of a message
 		command=$(gbe status | sed -n 's/.*`greenboot-etcd \(delete [^`]*\)`.*/\1/p' | head -n 1)

@@ -2,15 +2,13 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# A place for real parts that leaves nothing behind: mount and pid namespaces of its own, a scratch
-# directory, and file systems on loop devices in it. OWN_NETWORK=yes: and a network of its own, where a port that is
-# free stays so. Sourced.
+# A temporary place for real parts: mount and pid namespaces of its own, a scratch directory, and file systems on loop
+# devices in it. OWN_NETWORK=yes adds a network of its own, where a free port stays free. Sourced.
 #
-# How it cleans up, also after SIGKILL: the calling script runs again as process 1 of a pid
-# namespace, which the kernel ends with everything in it once the outer shell is gone; the mount
-# namespace goes with its last process, loop devices (autoclear) with their mounts; and a watchdog
-# in a session of its own, waiting for the lock that all of them held, removes the directory. Should
-# the machine itself go down, the next start sweeps what is locked by nobody.
+# How it cleans up, also after SIGKILL: the calling script runs again as process 1 of a pid namespace. The kernel ends
+# the namespace with everything in it when the outer shell ends. The mount namespace ends with its last process, and
+# loop devices (autoclear) end with their mounts. A watchdog in a session of its own waits for the lock that all of them
+# hold, and removes the directory. After a crash of the machine the next start removes each unlocked directory.
 
 GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 GBE_TOP=$(cd "$GBE_LIB/../.." && pwd)
@@ -50,7 +48,7 @@ isolate() {
 	GBE_SCRATCH=$dir setpriv --pdeathsig KILL unshare --mount --propagation private ${OWN_NETWORK:+--net} \
 		--pid --fork --kill-child --mount-proc bash "$0" "$@" &
 	child=$!
-	# The process in between ignores TERM and INT; ended, it takes the namespaces with it.
+	# The process in between ignores TERM and INT; its end also ends the namespaces.
 	trap 'stopped=yes; kill -KILL "$child" 2>/dev/null' INT TERM HUP
 	{ wait "$child"; } 2>/dev/null || rc=$?
 	if [[ $stopped ]]; then
@@ -74,8 +72,8 @@ scratch_enter() {
 	mount -t tmpfs -o mode=0755,size=75% tmpfs "$GBE_MEM"
 	mkfifo "$GBE_MEM/nap"
 	GBE_ROOTS=0
-	# Disks in memory, where there is enough of it: a flush costs nothing there, and what a flush
-	# is for is looked at by disk_cut() all the same. GBE_DISK=yes: real ones.
+	# Disks in memory, where there is enough of it: a flush costs nothing there, but disk_cut() still checks the
+	# purpose of each flush. GBE_DISK=yes: real ones.
 	GBE_IMAGES=$GBE_SCRATCH
 	if [[ ! ${GBE_DISK-} ]] &&
 		(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo) > 8 << 20)); then
@@ -161,9 +159,9 @@ fs_options() {
 	esac
 }
 
-# root_new KIND [SIZE [FROM]]: a fresh ROOT: empty, or what scene_save has left at FROM. Sets ROOT, KIND, IMAGE (empty: a plain directory) and
-# DATA, the default data directory below it (created only where it is a subvolume: else it is etcd
-# that creates it).
+# root_new KIND [SIZE [FROM]]: a fresh ROOT: empty, or a copy of the scene that scene_save left at FROM. Sets ROOT,
+# KIND, IMAGE (empty: a plain directory) and DATA, the default data directory below it. DATA is created only if it is a
+# subvolume; otherwise etcd creates it.
 root_new() {
 	KIND=$1
 	GBE_ROOTS=$((GBE_ROOTS + 1))
@@ -198,7 +196,7 @@ root_new() {
 	fi
 }
 
-# Others on this machine use loop devices, too: one that was free a moment ago may not be any more.
+# Other programs on this machine also use loop devices: a free one may be in use a moment later.
 loop_mount() {
 	local try
 	for try in 1 2 3 4 5; do
@@ -210,8 +208,8 @@ loop_mount() {
 	return 1
 }
 
-# /boot is never part of the data's file system: greenboot cannot count on btrfs, and no test may
-# freeze the host's file system, as ostree does with /boot. /proc is no disk at all.
+# /boot is never part of the data's file system: greenboot cannot count on btrfs. ostree freezes /boot, and no test may
+# freeze the host's file system. /proc is no disk at all.
 root_mounts() {
 	mount --bind "$BOOT/boot" "$ROOT/boot"
 	mount --bind "$BOOT/proc" "$ROOT/proc"
@@ -232,8 +230,8 @@ disk_writes() {
 	awk '{ print $5, $7, $9 }' "/sys/block/${device##*/}/stat"
 }
 
-# A disk has one state at a time. A copy takes a while, and btrfs commits when it likes: one during
-# which something was written is of no state that ever was, and is made again, as far as that helps.
+# A disk has one state at a time. A copy takes a while, and btrfs commits at any time. A copy during which something was
+# written mixes two states, and is made again, a few times at most.
 disk_copy() {
 	local before try
 	for try in {1..10}; do
@@ -242,7 +240,7 @@ disk_copy() {
 		[[ $(disk_writes) != "$before" || $before != *" 0" ]] || return 0
 		sleep 0.1
 	done
-	# ext4 goes on making its inode tables for minutes: nothing that a journal would not bear.
+	# ext4 keeps writing its inode tables for minutes; its journal covers these writes.
 	echo "the disk is never at rest: $before, $(disk_writes) (try $try)" >&2
 }
 
@@ -280,8 +278,7 @@ goes_away() {
 }
 comes_back() { mount --move "$GBE_MEM/aside" "$1"; }
 
-# tree_digest DIR: names, types, sizes, content, owner, mode, times, xattrs. The nonce of
-# greenboot-etcd is no part of it.
+# tree_digest DIR: names, types, sizes, content, owner, mode, times, xattrs. The nonce of greenboot-etcd is left out.
 tree_digest() {
 	(
 		cd "$1" || exit 1
