@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# import of a directory: what other hands copied, above all MicroShift's own backups, whose names say whose the
-# data was; and after a restore MicroShift finds the data of the deployment that is booted.
+# import of a directory: foreign copies, above all MicroShift's own backups, whose names give the data's deployment.
+# After a restore MicroShift finds the data of the booted deployment.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -27,7 +27,7 @@ microshift_version() { # VERSION DEPLOYMENT
 	printf '{"version":"%s","deployment_id":"%s","boot_id":"%s"}' "$1" "${DEPLOYMENT[$2]}" "$BOOT_ID" \
 		>"$ROOT$TREE/version"
 }
-# What MicroShift does while its etcd is stopped.
+# MicroShift's work while its etcd is stopped.
 microshift_backup() { # NAME
 	stop_etcd
 	cp -a "$ROOT$TREE" "$ROOT$COPIES/$1"
@@ -87,7 +87,7 @@ adopt_rolled_back() {
 	assert_eq "MicroShift's own backups" "$(ls "$ROOT$COPIES")" ""
 }
 
-# A new machine: nothing but the copy, and the configuration. Where member/ is, the copy says.
+# A new machine: only the copy and the configuration. The copy shows the place of member/.
 adopt_new_machine() {
 	local state
 	microshift "$1"
@@ -104,14 +104,14 @@ adopt_new_machine() {
 	assert_eq "certificates" "$(<"$ROOT$TREE/certs")" certificates
 }
 
-# privileges DIR: owner, mode and name of each file, and the attributes that give somebody more than the mode says. Not of
-# a segment that etcd may have made in advance.
+# privileges DIR: owner, mode and name of each file, and the attributes that give more access than the mode. Not of a
+# segment that etcd may have made in advance.
 privileges() {
 	(cd "$1" && find . ! -name '*.tmp' -printf '%U:%G %m %p\n' | sort -k 3 &&
 		find . ! -name '*.tmp' -print0 | sort -z | xargs -0r getfattr -h -d -m '^(security|system)[.]' --absolute-names)
 }
 
-# A directory that somebody else could write to: what its owners, modes and attributes would give away stays there.
+# A directory that another user could write to: the access that its owners, modes and attributes give is not copied.
 adopt_owners() {
 	local copy=$COPIES/copy state was kept
 	microshift "$1"
@@ -147,7 +147,7 @@ adopt_owners() {
 	assert_eq "the link's owner" "$(stat -c %u "$ROOT$TREE/link")" 4711
 	start_etcd
 	holds "the copy" "$state"
-	# Without data there is nobody else to give it to.
+	# Without data there is no other owner to use.
 	stop_etcd
 	rm -rf "${ROOT:?}$TREE"
 	assert_exit 0 gbe import "$copy" roots
@@ -168,20 +168,20 @@ adopt_bad() {
 	microshift xfs
 	microshift_backup copy
 	refused 1 "$COPIES/none" "*"
-	# It is somebody's at this very moment.
+	# Another process uses the directory at this moment.
 	refused 4 "$TREE" "etcd has $TREE open"
 	cp -a "$ROOT$copy" "$ROOT$COPIES/no-etcd"
 	mv "$ROOT$COPIES/no-etcd/etcd" "$ROOT$COPIES/no-etcd/other"
 	refused 5 "$COPIES/no-etcd" "$COPIES/no-etcd/etcd has no data of etcd"
 	cp -a "$ROOT$copy" "$ROOT$COPIES/pipe"
 	mkfifo "$ROOT$COPIES/pipe/etcd/pipe"
-	# A nonce that was being written when the power went is no part of a copy.
+	# A nonce that was half written at a power cut is not copied.
 	echo torn >"$ROOT$copy/.gbe-tmp..greenboot-etcd-owner"
 	refused 5 "$COPIES/pipe" "pipe"
 	cp -a "$ROOT$copy" "$ROOT$COPIES/damaged"
 	truncate -s 6000 "$ROOT$COPIES/damaged/etcd/member/snap/db"
 	refused 6 "$COPIES/damaged" "db"
-	# A record of a type that nobody knows: that is not "sound".
+	# A record of an unknown type: that is not "sound".
 	cp -a "$ROOT$copy" "$ROOT$COPIES/unknown"
 	printf '\016' | dd of="$(echo "$ROOT$COPIES"/unknown/etcd/member/wal/*0.wal)" bs=1 seek=9 conv=notrunc status=none
 	refused 7 "$COPIES/unknown" "not known"
@@ -203,7 +203,7 @@ adopt_full_disk() {
 	microshift "$1"
 	microshift_backup copy
 	stop_etcd
-	# What the records want, and the log alone has more than that.
+	# The log has more entries than the records require.
 	fallocate -l 8M "$ROOT/var/room"
 	disk_fill
 	rm "$ROOT/var/room"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The units as they are installed, in their sandboxes, in a container that a real systemd boots from real
-# ostree deployments on XFS: what they may do there is enough for the whole story, and they run in order.
-# (The machine's /usr is the container's; the program lies in /usr/local.)
+# The installed units in their sandboxes, in a container that a real systemd boots from real ostree deployments on XFS.
+# Their permissions suffice for the whole story, and they run in order. (The machine's /usr is the container's; the
+# program lies in /usr/local.)
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
 # shellcheck source=tests/lib/all.sh
@@ -33,7 +33,7 @@ there_and_back() {
 		-name "${DEPLOYMENT[B]}_*" | wc -l)" 1
 }
 
-# The way to the data leads through a symlink, to a disk where units may not write by themselves.
+# The way to the data leads through a symlink, to a disk where units may not write by default.
 symlinked() {
 	local name
 
@@ -95,8 +95,8 @@ monitored() {
 	! grep -q "no metric\|Failed to start greenboot-etcd" "$LOG" || fail "it could not show it"
 }
 
-# The timer comes and goes with the service, is back when systemd has restarted it, and its program is let do in its
-# sandbox what it has to.
+# The timer starts and stops with the service, and returns after a restart by systemd. The sandbox of its program
+# permits its work.
 defragmented() {
 	container_device
 	deploy A
@@ -127,7 +127,7 @@ defragmented() {
 			for n in {1..8}; do etcdctl put "big/$n" </run/value; done
 			etcdctl del --prefix big/
 			etcdctl compact --physical "$(etcdctl get x -w json | jq .header.revision)"
-			# What is free is known when the next commits are through.
+			# The free space is known after the next commits.
 			for n in {1..3}; do etcdctl put settle x && sleep 0.15; done
 		}
 		systemctl is-active $timer
@@ -166,7 +166,7 @@ used() {
 	! grep -q "used.*not recorded" "$LOG" || fail "it was not recorded"
 }
 
-# Masked, the service starts by itself.
+# Masked, the service starts without it.
 masked() {
 	container_device
 	deploy A

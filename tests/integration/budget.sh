@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What an unprivileged etcd user leaves below the data directory costs it next to nothing: depth, names, further
-# names, extents, subvolumes, holes. A start, a look and a verification answer within seconds and a few MiB,
-# whatever it is can be removed, and a failed update is undone all the same. GBE_FIGURES=FILE: what each took.
+# Trees that an unprivileged etcd user can make cheaply below the data directory: depth, names, hard links, extents,
+# subvolumes, holes. A start, a look and a verification answer within seconds and a few MiB. Each tree can be removed,
+# and a failed update is undone. GBE_FIGURES=FILE: the cost of each.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -59,7 +59,7 @@ obstacle_record() {
 	truncate -s 1T "$wal"
 }
 
-# 2^40 - 9 bytes behind a checksum.
+# 2^40 - 9 bytes after a checksum.
 obstacle_snap() {
 	local snap=$DATA/member/snap/00000000000000ff-00000000000000ff.snap
 	printf '\x08\x05\x12\xf7\xff\xff\xff\xff\x1f' >"$snap"
@@ -102,8 +102,8 @@ obstacle_db() {
 
 # ---- what is asked for ----
 
-# cost_of COMMAND...: sets SECONDS_OF, its own time on the processors (others may use the machine, too), and PEAK, its
-# memory in KiB. Its exit status.
+# cost_of COMMAND...: sets SECONDS_OF, its own time on the processors (the machine is shared), and PEAK, its memory in
+# KiB. Its exit status.
 cost_of() {
 	local status=0
 	rm -f "$GBE_MEM/cost"
@@ -185,7 +185,7 @@ dense() {
 	EOF
 }
 
-# What is packed into little is refused for that; what is no bomb stops before the file system is full.
+# A compression bomb is refused as such; other content stops before the file system is full.
 bombs() {
 	KIND=$1
 	local store=/srv/store entry=2018-01-30T01:02:03Z-000009
@@ -208,7 +208,7 @@ bombs() {
 	costs_little 1 "no room for /var/bombs/hole.db" 5 gbe import /var/bombs/hole.db bad
 	# Whatever btrfs says to be free, not all of it can be had at once.
 	[[ $1 != btrfs ]] || return 0
-	# Some 300 MiB more than the 205 that stay free, too few for 670; to write them takes what the disk takes.
+	# Some 300 MiB more than the 205 that stay free, but less than 670. The time to write them depends on the disk.
 	sync -f "$ROOT/var"
 	fallocate -l $(($(stat -f -c '%f * %S' "$ROOT/var") - (500 << 20))) "$ROOT/var/filler"
 	sync -f "$ROOT/var"

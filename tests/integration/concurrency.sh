@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Several at once: two preruns, prerun and a person, a backup while others are removed, etcd starting in
-# the middle of a copy, and locks whose holders are dead or hang.
+# Several at once: two preruns, prerun and a person, a backup while others are removed. Also etcd starting in the middle
+# of a copy, and locks whose holders are dead or hang.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -37,7 +37,7 @@ go_on() {
 	cat "$GBE_MEM/held.err" >&2
 }
 
-# Two at the same time: one works, the other finds its work done; neither is killed for waiting.
+# Two at the same time: one works, the other finds the work done, and is not killed while waiting.
 both_preruns() {
 	a_green "$1"
 	update B
@@ -124,8 +124,8 @@ both_backup_and_prune() {
 	assert_eq "leftovers" "$(leftovers)" ""
 }
 
-# etcd cannot open its database as long as it is copied, and the copy is what it was. (It makes and removes
-# files beside it before it asks for its lock, so that a backup may find that something was changed.)
+# etcd cannot open its database as long as it is copied, and the copy is what it was. (etcd makes and removes files next
+# to it before it asks for its lock, so a backup may find a change.)
 etcd_in_the_middle() {
 	local digest point=$2 operation=$3
 	shift 3
@@ -156,7 +156,7 @@ etcd_in_the_middle() {
 	assert_eq "key" "$(get owner)" A
 }
 
-# Who had the lock is dead: nobody has it. Who is said to have it in the file is not asked.
+# The lock's holder is dead, so the lock is free. The name in the file does not count.
 lock_of_the_dead() {
 	a_green "$1"
 	A_STATE=$(etcd_state)
@@ -174,8 +174,8 @@ lock_of_the_dead() {
 	assert_exit 0 gbe delete alive --force
 }
 
-# Who has it hangs: the deadline of a start, with the pid in the message; the same system goes on, another
-# one does not get the data.
+# The lock's holder hangs: the start ends at its deadline, with the pid in the message. The same system continues,
+# another one does not get the data.
 lock_of_a_hanging_one() {
 	local began=$SECONDS
 
@@ -192,7 +192,7 @@ lock_of_a_hanging_one() {
 	cat "$GBE_MEM/same" >&2
 	assert_match "what it says" "$(<"$GBE_MEM/same")" "*backup, pid $HOLDER*holds the lock*"
 	((SECONDS - began < 50)) || fail "it took $((SECONDS - began)) s"
-	# Who cannot even begin at the shutdown says so, too.
+	# A program that cannot even begin at the shutdown also says so.
 	assert_exit 1 hook finalize
 	assert_match "what it says" "$ERR" "*backup, pid $HOLDER*holds the lock*"
 	kill -KILL "$HOLDER"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Records that a power cut, a person or a newer program left in a strange state: etcd starts, nothing
-# is lost, and what can still be told is.
+# Records that a power cut, a person or a newer program left in a strange state: etcd starts, nothing is lost, and each
+# readable fact is reported.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -23,8 +23,8 @@ spoil() {
 	huge) truncate -s 3M "$2" ;;
 	gone) rm -f "$2" ;;
 	newer)
-		# A later program's: a higher format, keys nobody knows, sealed as records are; kinds of records in
-		# the ledger that nobody knows.
+		# Records of a later program: a higher format, unknown keys, sealed like records; unknown kinds of
+		# records in the ledger.
 		if [[ $2 == */ledger ]]; then
 			ledger_line '{"sequence":4000,"kind":"from-the-future","a":[1]}' >>"$2"
 			return
@@ -40,7 +40,7 @@ spoil() {
 EVERY_WAY="empty half garbage gone newer"
 [[ ${LEVEL:-ci} == ci ]] || EVERY_WAY="empty half zeros garbage deep twice huge gone newer"
 
-# What any of them may not break: A's next boot, then an update that fails.
+# The sequence that must work with each of them: A's next boot, then an update that fails.
 a_still_works() {
 	reboot
 	a_is_back
@@ -198,7 +198,7 @@ backup_data() {
 	assert_json "[.[] | select(.name == \"$entry\")][0].grade" bad list
 }
 
-# What the disk does not give now, or a process has no memory for, is not damaged.
+# A file that the disk does not return now, or for which memory is missing, is not damaged.
 backup_unreadable() { # KIND ERROR TEXT STATUS GRADE
 	local entry file
 

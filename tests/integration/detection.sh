@@ -90,7 +90,7 @@ k3s_yaml() {
 	assert_json '.settings[] | select(.group == "etcd" and .key == "service").value' "$1" config
 }
 
-# k3s's configuration as people write it. What is seen and not understood is named, with the line.
+# k3s's configuration as people write it. A line that is not understood is named, with its number.
 k3s_configured() {
 	image
 	mkdir -p "$ROOT/etc/rancher/k3s"
@@ -139,7 +139,7 @@ unsupported_systems() {
 	says "Not protected: k0scontroller.service is here and not protected: not supported: *"
 }
 
-# What MicroShift has of its own: worth a note, and no more.
+# MicroShift's own settings: worth a note, and no more.
 microshift_itself() {
 	image microshift.service
 	assert_eq "preflight" "$(finding microshift)" ""

@@ -78,7 +78,7 @@ planted() {
 	! gunzip -c "$ROOT/var/archive.tar.gz" | grep -aqF "$KEY_LINE" || fail "a private key is in it"
 	# shellcheck disable=SC2086 # words
 	has_parts $PARTS_OF_A_DEVICE
-	# It has what was redacted only there.
+	# The full file has the text that was redacted only there.
 	assert_match "grade" "$(part '.[] | select(.name == "mine").grade_reason' manifests)" "token=(left out)*"
 	assert_eq "description" "$(part '.[] | select(.name == "mine").description' list)" "(left out)"
 	assert_eq "arguments" "$(part '.settings[] | select(.key == "args").value' config)" "(left out)"
@@ -93,7 +93,7 @@ planted() {
 	assert_eq "proxy" "$(part '.settings[] | select(.key == "proxy").value' config)" "http://(left out)@127.0.0.1:1"
 	assert_eq "access key" "$(part '.settings[] | select(.key == "access-key-file").value' config)" \
 		/etc/greenboot-etcd/access-key
-	# And what somebody who helps needs.
+	# The facts that a helper needs.
 	assert_eq "waiting" "$(part '.offsite | .waiting, .waiting_newest' status | paste -sd' ')" "1 $WAITING"
 	assert_eq "booted" "$(part .booted status)" "${DEPLOYMENT[A]}"
 	assert_eq "rule" "$(part .rule explain)" "$(json .rule explain)"
@@ -162,7 +162,7 @@ bounded() {
 	assert_match "left out" "$(<"$PARTS/CONTENTS")" "*manifests.json*the first 200 of 25*"
 }
 
-# Where it may go.
+# The places to which it may be written.
 output() {
 	local point
 

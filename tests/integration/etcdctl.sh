@@ -31,7 +31,7 @@ asks() {
 	assert_exit 0 our etcdctl get "a key" -w json
 	assert_eq "json" "$(jq -r .count <<<"$OUT")" 1
 	assert_exit 128 our etcdctl get
-	# What is said twice is said by the argument.
+	# If a value is given twice, the argument counts.
 	assert_exit 0 our etcdctl --endpoints="http://127.0.0.1:$ETCD_PORT" endpoint health
 	assert_exit 1 our etcdctl --endpoints="http://127.0.0.1:1" --command-timeout=1s endpoint health
 	# Not what the caller's environment says, and not an argument that others could read.
@@ -69,7 +69,7 @@ refused() {
 	assert_exit 0 gbe etcdctl --print-env
 	PATH=/nowhere assert_exit 1 our etcdctl get x
 	assert_match "stderr" "$ERR" "greenboot-etcd: etcdctl is missing next to $GBE_MEM/bin/etcd*"
-	# The one beside the configured etcd goes first.
+	# The one next to the configured etcd comes first.
 	mkdir -p "$GBE_MEM/bin"
 	printf '#!/bin/sh\necho "mine: $*"\nexit 77\n' >"$GBE_MEM/bin/etcdctl"
 	chmod +x "$GBE_MEM/bin/etcdctl"

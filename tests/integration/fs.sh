@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The unit tests of src/fs once more, each in a fresh directory of every file system that the program
-# is for: what they know of it (GBE_TEST_FS) they expect then.
+# The unit tests of src/fs again, each in a fresh directory of every supported file system. GBE_TEST_FS names it, so
+# that the tests expect its features.
 
 # shellcheck disable=SC2317 # cases are called by name
 # shellcheck source=tests/lib/all.sh

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# greenboot-etcd-generator: what it writes, and the cases in which it writes nothing, so that etcd starts
-# on what is there. What systemd makes of it is seen in tests/integration/boot.sh.
+# greenboot-etcd-generator: its output, and the cases in which it writes nothing, so that etcd starts on the existing
+# data. The effect on systemd is tested in tests/integration/boot.sh.
 
 # shellcheck disable=SC2317 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -192,7 +192,7 @@ scheduled() {
 	has greenboot-etcd-backup.service 'ReadWritePaths="-/mnt"'
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
 greenboot-etcd-renew.timer greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-backup.timer greenboot-etcd-rejoin.timer"
-	# What could be more than a line of the unit: said, and no timer.
+	# A value that could be more than a line of the unit: a message, and no timer.
 	site '[backup]' 'schedule=100%i'
 	generate
 	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *greenboot-etcd.conf:2: *schedule*calendar event*"
@@ -322,7 +322,7 @@ pushed() {
 	has greenboot-etcd-prove.service "ExecStart=/usr/bin/greenboot-etcd --quiet store prune"
 	# shellcheck disable=SC2086 # a list
 	accepted etcd.service $OFFSITE
-	# By hand only: nothing waits, and nothing is read back by itself.
+	# By hand only: nothing waits, and nothing is read back automatically.
 	site '[store]' directory=/srv/store requests=no
 	generate
 	assert_eq "generated" "$GENERATED" "$ALL"
@@ -334,8 +334,8 @@ pushed() {
 	wants_not push send prove
 }
 
-# Directories that symlinks lead elsewhere, to a disk that is not mounted yet, and into a home: a unit's sandbox is of
-# what they lead to.
+# Directories that symlinks lead elsewhere, to a disk that is not mounted yet, and into a home. The sandbox of a unit
+# names their targets.
 symlinks() {
 	local unit before
 
@@ -428,7 +428,8 @@ to_a_bucket() {
 	wants_not prove
 	assert_missing "$(dropin greenboot-etcd-prove.service)"
 	assert_missing "$(dropin greenboot-etcd-prove.timer)"
-	# The address alone, the schedule, or both stores at once are wrong: that is said, and etcd is protected all the same.
+	# The address alone, the schedule, or both stores at once are wrong: a message says so, and etcd is still
+	# protected.
 	site '[store]' url=http://s3.example/bucket schedule=hourly
 	generate
 	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *greenboot-etcd.conf:2: *url*https://HOST/BUCKET*"
@@ -517,7 +518,7 @@ one_faulty_file() {
 	generate
 	assert_match "stderr" "$ERR" "<4>*greenboot-etcd.conf*rest of the configuration*"
 	has k3s.service "Requires=greenboot-etcd-prerun.service"
-	# One that cannot be read at all.
+	# An unreadable file.
 	rm "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
 	mkdir "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
 	generate

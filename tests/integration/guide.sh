@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The commands of greenboot-etcd-guide(7), README.md and docs/, typed as they stand there, on devices that a
-# real systemd boots: recovery by hand, a device whose etcd is held back, a new machine in the place of one that
-# is lost, and what else the pages name.
+# The commands of greenboot-etcd-guide(7), README.md and docs/, typed as printed, on devices that a real systemd boots.
+# The scenes: recovery by hand, a device whose etcd is held back, a new machine instead of a lost one, and others that
+# the pages name.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
 # shellcheck source=tests/lib/all.sh
@@ -22,8 +22,8 @@ block() {
 	printf '%s\n' "$commands" | tee -a "$GBE_MEM/typed"
 }
 
-# documented: "PAGE:LINE COMMAND" of the commands in README.md and docs/: lines of "sh" blocks, lines with a prompt
-# of other blocks, and, between words, what begins as our own commands and those around them do.
+# documented: "PAGE:LINE COMMAND" of the commands in README.md and docs/: lines of "sh" blocks, and lines with a prompt
+# of other blocks. In text, words that begin like our commands and the related ones.
 documented() {
 	(cd "$GBE_TOP" && awk '
 		FNR == 1 { code = 0 }
@@ -139,8 +139,8 @@ typed() {
 	printf 'status=0; %s || status=$?; [[ %s == *" $status "* ]]\n' "$command" "' $1 '"
 }
 
-# person NAME COMMANDS: what somebody does on a machine of that deployment. look WORD there writes down
-# what etcd has.
+# person NAME COMMANDS: the commands of a person on a machine of that deployment. look WORD there records etcd's
+# content.
 person() {
 	mkdir -p "$ELSEWHERE"
 	populate "$1" "set -eux

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The stage that all others play on, without greenboot-etcd: real file systems, ostree, etcd, and the
-# stand-in for greenboot counting boots as both flavours do. What a test sees go wrong has to be the
-# program's doing, not the stage's.
+# The stage that all others play on, without greenboot-etcd: real file systems, ostree, etcd, and the stand-in for
+# greenboot counting boots as both flavours do. A failure that a test sees must come from the program, not from the
+# stage.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -135,7 +135,7 @@ power_cut() {
 	local before n
 
 	bare_device "$1" none
-	# The file system may write by itself in that moment, but hardly so each time.
+	# The file system may write on its own in that moment, but hardly each time.
 	for n in 1 2 3; do
 		power_on
 		put key "value $n"
@@ -166,8 +166,8 @@ soft_reboot() {
 	assert_missing "$ROOT/run/stays"
 }
 
-# A test that cannot fail is none: neither may the runner hide one.
-# An error that makes bash leave a function without running traps or minding set -e.
+# A test must be able to fail, and the runner must not hide a failure: here an error that makes bash leave a function
+# without traps or set -e.
 aborts() {
 	local n="1 2"
 	echo $((n + 1))

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What etcd's health does to backups: good is only what greenboot and etcd both call so. Over TLS, with certificates
-# that come of age; and with a name server that says nothing.
+# The effect of etcd's health on backups: a backup is good only if greenboot and etcd both say so. Over TLS, with
+# certificates that expire; and with a silent name server.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -31,7 +31,7 @@ health_certificate_expires() {
 	reboot
 	good=$(name_of_last_good)
 	assert_json .grade good show "$good"
-	# What cannot be told is waited for, too: here not for long.
+	# The check also waits for an unknown health: here not for long.
 	config health timeout=2s request-timeout=2s
 	config etcd cert=/etc/pki/old.crt
 	put owner "A, later"
@@ -82,7 +82,7 @@ health_tls_files() {
 	assert_match "health" "$OUT$ERR" "*/etc/pki/ca.crt/, cannot be read*"
 }
 
-# Where the check did not run, green looks itself; what it saw is in the manifest and shows who is asked.
+# If the check did not run, green looks itself. Its result is in the manifest and shows the endpoint.
 health_green_sees() {
 	local name ids
 	tls_device "$1"
@@ -147,7 +147,7 @@ health_no_answer_from_dns() {
 	assert_match "stderr" "$ERR" "*Cannot tell*etcd.example.com*"
 }
 
-# What never ends by itself is not waited for, by hand as in greenboot's check.
+# A permanent error is not waited for, by hand and in greenboot's check.
 health_corrupt_is_not_waited_for() {
 	local began
 	device "$1"
@@ -163,9 +163,8 @@ health_corrupt_is_not_waited_for() {
 	((SECONDS - began < 20)) || fail "it waited for $((SECONDS - began)) s"
 }
 
-# etcd in a container is updated within one run, and taken back.
-# The etcd of a container is updated under the same deployment. Where the file system clones, the start of the new one takes
-# a backup.
+# etcd in a container is updated within one run, and taken back. The etcd of a container is updated under the same
+# deployment. If the file system clones, the start of the new one takes a backup.
 health_updated_in_place() {
 	local warning="*etcd was updated to 3.5*from 3.4*does not start on the data*" readable="there is no backup"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The command of the initramfs, below a root that is not booted yet: what the kernel command line asks of
-# it, and what a person does with it in the emergency shell.
+# The command of the initramfs, below a root that is not booted yet: requests of the kernel command line, and commands
+# of a person in the emergency shell.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -44,7 +44,7 @@ a_with_backup() {
 said() { assert_match "the initramfs" "$(<"$EARLY_LOG")" "*$1*"; }
 early_silent() { [[ $(<"$EARLY_LOG") != *Restored* ]] || fail "it restored again: $(<"$EARLY_LOG")"; }
 
-# Carried out by the initramfs, and neither by prerun nor a second time.
+# The initramfs runs the request; prerun does not, and no later boot repeats it.
 initramfs_once() {
 	a_with_backup "$1"
 	reboot "$RD=snap"
@@ -108,7 +108,7 @@ initramfs_absent() {
 	a_is_back
 }
 
-# What cannot be done is said once, and the boot goes on.
+# An impossible request is reported once, and the boot continues.
 initramfs_impossible() {
 	a_with_backup "$1"
 	reboot "$RD=no-such-backup"
@@ -118,8 +118,8 @@ initramfs_impossible() {
 	assert_eq "nothing is set aside" "$(backups .set_aside)" 0
 }
 
-# Power goes away in it: the next boot has the one data or the other, and with the word still on the
-# command line the one that was asked for.
+# A power cut in the middle: the next boot has the old or the new data. If the word is still on the command line, it has
+# the requested data.
 initramfs_cut() {
 	local point n
 

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What etcd's own files say, woven into what is decided, kept and restored: damage that appears between two
-# boots, backups that rot, formats that nobody knows yet.
+# The effect of etcd's own files on decisions, retention and restores: damage that appears between two boots, damaged
+# backups, unknown formats.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
 newest_log() { find "$1/member/wal" -name '*.wal' | sort | tail -n 1; }
-# What the member tells of itself when it starts, well before the end of what is written: etcd does not start on it.
+# The record that the member reads at its start, well before the end of the log: etcd does not start on it.
 spoil_log() {
 	local log
 	log=$(newest_log "$1")
@@ -76,7 +76,7 @@ boot_refuses() { # KIND HOW
 	held
 	assert_match "what prerun says" "$(<"$PRERUN_LOG")" "*rule 5a*"
 	assert_eq "backups" "$(backups true)" 2
-	# What lifts it, as it says.
+	# The command from the message ends the hold.
 	assert_exit 0 gbe restore --last-good
 	power_on
 	started
@@ -168,7 +168,7 @@ PYTHON
 	assert_eq "bad backups" "$(backups '.grade == "bad"')" 0
 }
 
-# What a manifest says of the files in it is what etcd says of them.
+# The facts about the files in a manifest match etcd's.
 recorded() { # KIND
 	local kv cluster
 
@@ -207,7 +207,7 @@ hash_tells() {
 
 	a_green xfs
 	put secret "a value that nobody else has"
-	# The newest row is compared with the log, too.
+	# The newest row is also compared with the log.
 	put last "of all"
 	config backup verify=full
 	stop_etcd

@@ -117,7 +117,7 @@ late_unused() {
 	a_is_back
 }
 
-# The update itself runs once without prerun: what it wrote is nobody's to take back without a person.
+# The update itself runs once without prerun: only a person may take back its writes.
 late_update() {
 	local b
 

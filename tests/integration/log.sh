@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What `greenboot-etcd log` tells of A, B red, A; of what people asked for; of a ledger with a hole.
+# The output of `greenboot-etcd log` for A, B red, A; for requests of people; for a ledger with a hole.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The update brought a newer greenboot-etcd, failed, and the old one is back with its system: it reads what
-# the newer one left, also in the middle of an operation of a kind that nobody here knows. It destroys
-# nothing, and is not stuck.
+# The update brought a newer greenboot-etcd and failed, and the old one is back with its system. The old one reads the
+# newer one's records, also in the middle of an unknown operation. It destroys nothing, and is not stuck.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -23,7 +22,7 @@ newer() {
 	printf '%s\n' "$json" >"$1"
 }
 
-# newer_ledger: each record as a later version would have written it, and one of a kind that nobody here knows.
+# newer_ledger: each record as a later version would write it, and one of an unknown kind.
 newer_ledger() {
 	local line
 	{
@@ -33,7 +32,7 @@ newer_ledger() {
 	while read -r line; do ledger_line "$line"; done <"$GBE_MEM/records" >"$(state ledger)"
 }
 
-# everything KIND: B, on trial, with a newer program, has written all the records anew.
+# everything KIND: B, on trial, with a newer program, has written all the records again.
 everything() {
 	local file
 
@@ -69,7 +68,7 @@ newer_records() {
 	fails_back
 }
 
-# A grade that is yet to be invented: never restored by itself, never removed.
+# An unknown grade: never restored automatically, never removed.
 newer_grade() {
 	local entry
 

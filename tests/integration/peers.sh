@@ -35,8 +35,8 @@ peers_M1() {
 	fails_back
 }
 
-# M2, M13, M16: the restore moves the data away, then copies; a cut leaves none, and every later start fails
-# on what lies in the way. RemoveAll and rename of the copy: the same.
+# M2, M13, M16: the restore moves the data away, then copies. A cut leaves no data, and every later start fails on the
+# leftovers. RemoveAll and rename of the copy: the same.
 M2_check() {
 	boot B
 	started
@@ -79,8 +79,8 @@ peers_M3() {
 	holds "A's data" "$A_STATE"
 }
 
-# M5: boot n is good and backed up; the data goes bad in boot n+1; boot n+2 backs that up and removes the
-# good one. (Damage to the files while a run is green: suite "inside".)
+# M5: boot n is good and backed up; the data becomes bad in boot n+1. Boot n+2 backs that up and removes the good one.
+# (Damage to the files while a run is green: suite "inside".)
 peers_M5() {
 	local good
 
@@ -104,7 +104,7 @@ peers_M5() {
 	assert_eq "key" "$(get owner)" A
 }
 
-# M11: the record of who had the data is written in place; empty, it means "before 4.14", and the older
+# M11: the record of the data's owner is overwritten in place. An empty record means "before 4.14", and the older
 # program runs on the newer data.
 peers_M11() {
 	a_green "$1"

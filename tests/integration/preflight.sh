@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Systems on which something is missing, or other than usual: `preflight` and `status` say so, and a start
-# goes on. (A failing configuration, a store that is away, no greenboot: cli.sh, cli-status.sh, seq-without.sh.)
+# Systems on which something is missing or unusual: `preflight` and `status` say so, and a start continues. (A failing
+# configuration, a store that is away, no greenboot: cli.sh, cli-status.sh, seq-without.sh.)
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -27,7 +27,7 @@ no_unit() {
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *prerun *there is no nonsense.service*"
 	says "*Warning: there is no nonsense.service*"
-	# What podman makes a service of is one.
+	# A unit that podman generates is a service.
 	mkdir -p "$ROOT/etc/containers/systemd"
 	touch "$ROOT/etc/containers/systemd/nonsense.container"
 	ready 0
@@ -135,7 +135,7 @@ stateroots() {
 	assert_json .booted "${DEPLOYMENT[A]}" status
 }
 
-# A container, or bootc with composefs and nothing of ostree: the data is nobody's.
+# A container, or bootc with composefs and without ostree: the data has no owner.
 no_ostree() {
 	a_green xfs
 	mv "$ROOT/run/ostree-booted" "$ROOT/run/away"
@@ -147,7 +147,7 @@ no_ostree() {
 	start_prerun
 	started
 	assert_match "prerun" "$(cat "$PRERUN_LOG")" "*rule 1*"
-	# By hand, all the same.
+	# Commands by hand work.
 	assert_exit 0 gbe backup one
 	start_etcd
 	assert_eq "backups" "$(backups 'true')" 1
@@ -200,7 +200,7 @@ staged_meanwhile() {
 	assert_eq "backups" "$(backups true)" 1
 }
 
-# What a power cut left of a try whether the data can be renamed to another place (--keep-existing).
+# The leftovers of a power cut during the test whether the data can be renamed to another place (--keep-existing).
 probe_left() {
 	local parent name
 	a_green xfs
@@ -225,7 +225,7 @@ unfit() {
 	assert_match "preflight" "$OUT" "*bad *store *no backup of */var/lib/etcd can be kept in */var/spare: *btrfs.compression*"
 	setfattr -x btrfs.compression "$DATA"
 	ready 0
-	# Whoever can write there could put another tree in a backup's place.
+	# A user who can write there could replace a backup by another tree.
 	chown etcd "$ROOT$spare"
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *store *\"spare\" on the way to /var/spare/* belongs to user *"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# How the command finds store, certs and cluster: on what `make install` leaves, with programs that are missing, of
-# another version, broken, or somebody else's.
+# How the command finds store, certs and cluster: after `make install`, and with programs that are missing, of another
+# version, broken, or foreign.
 
 # shellcheck disable=SC2317,SC2016 # cases are called by name; the dollars are a script's
 # shellcheck source=tests/lib/all.sh
@@ -110,7 +110,7 @@ versions() {
 	assert_eq "verbs" "$(verbs)" "$(verbs_of | sed 's/ certs / /')"
 }
 
-# Files in the place of a program that are none.
+# Files at the path of a program that are not programs.
 no_program() {
 	local path words
 
@@ -177,7 +177,7 @@ redirected() {
 				export "$variable=$evil/libexec/greenboot-etcd"
 			done
 			refused "store is a verb of the package *" store list
-			# By a name, by a link that has other programs beside it, with a name that is not its own.
+			# By a name, by a link with other programs next to it, with a name that is not its own.
 			(exec -a "$evil/bin/greenboot-etcd" "$GBE" --root="$ROOT" store list) && fail "started by its name"
 			"$evil/usr/bin/greenboot-etcd" --root="$ROOT" store list && fail "started beside a link"
 			PATH=$TREE/usr/local/bin:$PATH greenboot-etcd store list && fail "started from PATH"
@@ -187,7 +187,7 @@ redirected() {
 	not_started
 }
 
-# A word that is no name of a verb is looked for nowhere.
+# A word that is not a verb is not searched for.
 words() {
 	local word
 
@@ -266,7 +266,7 @@ lists() {
 	done
 }
 
-# What the program gets is what was typed; what it says and how it ends is the command's.
+# The program gets the typed words; its output and exit status are those of the command.
 passed_through() {
 	local size
 

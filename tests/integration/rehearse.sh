@@ -31,7 +31,7 @@ etcd_is() {
 	} >"$GBE_MEM/etcd"
 	etcd_in "$TREE" "$GBE_MEM/etcd"
 }
-# live: every file of the data, but what the running etcd changes by itself.
+# live: every file of the data, except those that the running etcd changes.
 live() {
 	find "$DATA" -printf '%P %i %u %m\n' | sort
 	etcd_state
@@ -127,8 +127,8 @@ false_etcds() {
 	rehearsed 5 failed "*"
 }
 
-# A user of etcd whose record cannot be read, while nobody has to say who he is: today's etcd never looks at it, nor
-# does verify; the next one does when it starts.
+# An unreadable record of a user of etcd, while authentication is off. Today's etcd and verify never look at it; the
+# next etcd does when it starts.
 only_a_start() {
 	need_etcd_next
 	ready xfs
@@ -145,7 +145,7 @@ with open(sys.argv[1], "r+b", buffering=0) as db:
         if found:
             break
         time.sleep(0.1)
-    # Nothing else: etcd goes on writing.
+    # Nothing else: etcd keeps writing.
     for at in found:
         db.seek(at)
         db.write(b"\x0f")
@@ -153,7 +153,7 @@ PYTHON
 	rehearsed 5 failed "etcd ended*: panic: *"
 }
 
-# On a processor that another program has, nobody can tell an etcd that hangs from one that waits for its turn.
+# On a busy processor a hanging etcd cannot be distinguished from a waiting one.
 busy() {
 	local spinner rc=0
 	ready xfs

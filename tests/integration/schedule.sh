@@ -81,20 +81,20 @@ taken() { # KIND
 			"unproven null"
 		assert_missing "$ROOT/var/lib/greenboot-etcd/periodic.db"
 	fi
-	# What a person has to know of what was done is not replaced by it.
+	# A note for a person about an earlier operation is not replaced by it.
 	assert_ne "last operation" "$(json '.last_operation.reason' status)" periodic
 	assert_match "the log" "$(gbe log)" "*Backup $name was made (*): periodic*"
 	[[ $(gbe list) != *" 3."[0-9]".0 "* ]] || fail "a patch level is made up: $(gbe list)"
 	assert_exit 0 gbe status
 	assert_match text "$OUT" "*Periodic*hourly; last success*ago*taken: $name*"
-	# What came back is what it was.
+	# The restored data equals the original.
 	stop_etcd
 	assert_exit 0 gbe restore "$name"
 	start_etcd
 	assert_eq "hash of what was restored" "$(hash_kv)" "$hash"
 }
 
-# Asking after etcd's health goes through its log, and so does a start of it: neither is a change.
+# A health check writes to etcd's log, and so does a start: these are not changes.
 unchanged() { # KIND [ETCD]
 	local first n
 
@@ -126,7 +126,7 @@ unchanged() { # KIND [ETCD]
 	ctl alarm list >/dev/null
 	due
 	assert_eq "nothing" "$(result) $(count)" "unchanged 4"
-	# The one that it stood for is gone: that is a reason, too.
+	# The backup that it stood for is gone: that is also a reason.
 	assert_exit 0 gbe delete "$(state backup)"
 	due
 	assert_eq "deleted" "$(result) $(count)" "taken 4"
@@ -187,7 +187,7 @@ confined() {
 	assert_eq "half removed" "$(find "$ROOT" -xdev -name '.partial-*')" ""
 }
 
-# What an OS rollback needs stays what it is, however many of these there are.
+# The backups that an OS rollback needs stay, with any number of scheduled ones.
 for_a_rollback() {
 	local before state
 
@@ -205,7 +205,7 @@ for_a_rollback() {
 	put written "by B"
 	due
 	assert_eq "before the verdict" "$(result)" skipped
-	# Nobody waits for ever for a verdict that does not come.
+	# The wait for a verdict that does not come is limited.
 	config restore trial-limit=1s
 	nap 1.1
 	assert_exit 0 hook used
@@ -233,7 +233,7 @@ skipped() {
 	config metrics textfile=/var/etcd.prom
 	due
 	put more keys
-	# Somebody copies, streams or defragments.
+	# Another program copies, streams or defragments.
 	exec {held}>"$ROOT/run/greenboot-etcd/maintenance"
 	flock "$held"
 	due
@@ -247,7 +247,7 @@ skipped() {
 	assert_eq "metric overdue" "$(metric periodic_backup_overdue)" 1
 	assert_some "metric success" "$(metric periodic_backup_success_time_seconds)"
 	[[ $(metric periodic_backup_age_seconds) =~ ^[0-9]+$ ]] || fail "no age: $(cat "$ROOT/var/etcd.prom")"
-	# A restore, a backup by hand: whoever has the lock of the program.
+	# A restore, a backup by hand: any holder of the program's lock.
 	exec {held}>"$ROOT/var/lib/greenboot-etcd/lock"
 	flock "$held"
 	due
@@ -347,7 +347,7 @@ killed() {
 	done
 }
 
-# Without ostree there is nobody whose backups they are: they come and go all the same.
+# Without ostree the backups have no owner; retention still applies.
 without_ostree() {
 	local n
 
@@ -372,7 +372,7 @@ without_ostree() {
 	assert_eq "by hand" "$(json '[.[] | select(.name == "mine")] | length' list)" 1
 }
 
-# Where more than etcd's data lies in the directory, a snapshot is no backup of it, and nothing is taken for one.
+# If the directory has more than etcd's data, a snapshot is not a backup of it, and no snapshot is used.
 more_than_etcd() {
 	scheduled ext4 green
 	mkdir "$DATA/kubeconfig"
