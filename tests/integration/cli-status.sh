@@ -179,7 +179,7 @@ rolled_back() {
 	fails_back
 	assert_match "motd" "$(motd)" "*data was replaced by backup*"
 	[[ $(motd) != *undo* ]] || fail "undo is advised after a failed update"
-	assert_match "status" "$(gbe status)" "*Last *restore *the update failed*"
+	assert_match "status" "$(gbe status)" "*Last *restored from *the update failed*"
 	judge green
 	reboot
 	assert_eq "motd" "$(motd)" ""

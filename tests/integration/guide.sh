@@ -117,6 +117,18 @@ elsewhere() {
 		greenboot-etcd cluster join *|wants a device without data|tests/integration/cluster/cluster-devices.sh|greenboot-etcd cluster join
 		greenboot-etcd member *|wants a cluster|tests/integration/cluster/cluster-members.sh|gbe member
 		greenboot-etcd rehearse|wants a staged update|tests/integration/rehearse.sh|gbe rehearse
+		systemctl start UNIT|wants a missing mount|tests/integration/holds.sh|way_back mount
+		greenboot-etcd restore NAME --stop --force|wants data that no etcd leaves|tests/integration/holds.sh|way_back deformed
+		greenboot-etcd VERB|wants an interrupted change|tests/integration/cluster/cluster-devices.sh|greenboot-etcd --json cluster leave
+		rpm-ostree status|Debian has no rpm-ostree|tests/lib/ostree.sh|rpm-ostree
+		make page-pictures|takes minutes; the page suite plays the same story|Makefile|page-pictures:
+		make install|the devices here are made by it|tests/lib/container.sh|install DESTDIR=
+		make uninstall|lint plays it|tests/lint/install.sh|uninstall
+		journalctl --update-catalog|lint plays it|tests/lint/catalog.sh|--update-catalog
+		systemctl start greenboot-etcd-monitor.service|follows its timer|tests/integration/generator.sh|greenboot-etcd-monitor.service
+		systemctl status greenboot-etcd-monitor.timer|follows its timer|tests/integration/boot.sh|greenboot-etcd-monitor.timer
+		grep protected *|wants a collector|tests/integration/boot.sh|textfile=
+		greenboot-etcd defrag|wants free pages|tests/integration/users.sh|defrag
 		man greenboot-etcd-guide|lint reads the pages|tests/lint/man.sh|mandoc
 		man data/man/greenboot-etcd-guide.7|lint reads the pages|tests/lint/man.sh|mandoc
 	LIST
@@ -256,6 +268,7 @@ pages() {
 		# Looking.
 		$(typed 0 "greenboot-etcd status")
 		$(typed "0 6 7" "greenboot-etcd status --check")
+		$(typed 0 "greenboot-etcd status --json" "...=>/dev/null")
 		$(typed 0 "greenboot-etcd explain")
 		$(typed 0 "greenboot-etcd explain --booted=rollback")
 		$(typed 0 "greenboot-etcd list --exclusive")
@@ -269,10 +282,11 @@ pages() {
 		$(typed 0 "greenboot-etcd diagnose")
 		$(typed 0 "journalctl -b -t greenboot-etcd-prerun" "...=>/dev/null")
 		$(typed 0 "journalctl -x" "...=>/dev/null")
+		$(typed 0 "journalctl -u greenboot-etcd-prerun" "...=>/dev/null")
 		# By hand.
 		$(typed 4 "greenboot-etcd backup")
 		$(typed 4 "greenboot-etcd backup NAME" NAME=by-name)
-		$(typed 4 "greenboot-etcd undo")
+		$(typed 1 "greenboot-etcd undo")
 		$(typed 0 "greenboot-etcd backup --stop")
 		$(typed 0 "greenboot-etcd backup NAME --stop" NAME=stopped)
 		$(typed 0 "greenboot-etcd backup NAME --live" NAME=live)

@@ -27,7 +27,7 @@ health_certificate_expires() {
 	put owner A
 	judge green
 	assert_exit 0 gbe health
-	assert_match "health" "$OUT" "*healthy, leader, 1 member*"
+	assert_match "health" "$OUT" "*healthy, 3.*, one member, revision *"
 	reboot
 	good=$(name_of_last_good)
 	assert_json .grade good show "$good"

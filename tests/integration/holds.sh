@@ -250,13 +250,16 @@ hold_unusable() {
 hold_room() {
 	a_green "$1"
 	stop_etcd
+	# Without the spare backup, etcd also has room to start.
+	head -c 60M /dev/urandom >"$DATA/ballast"
 	gbe backup spare
+	rm "$DATA/ballast"
 	gbe mark bad spare
 	start_etcd
 	update B
 	A_STATE=$(etcd_state)
 	shutdown
-	disk_room 100
+	disk_room 40
 	b_boots
 	way_back room
 	holds "B's data" "$A_STATE"

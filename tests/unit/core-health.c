@@ -169,7 +169,7 @@ static const struct {
 	const char *says;
 } table[] = {
     {none, "healthy", HEALTHY, GBE_PATIENCE_NONE,
-     "healthy, leader, 1 member, 3.5.16, 41 MiB of 2 GiB, revision 81203"},
+     "healthy, 3.5.16, one member, revision 81203, 41 MiB of 2 GiB"},
     {not_installed, "not-installed", UNTOLD, GBE_PATIENCE_NONE, "there is no etcd.service"},
     {masked, "masked", UNTOLD, GBE_PATIENCE_NONE, "etcd.service is masked"},
     {not_enabled, "not-enabled", UNTOLD, GBE_PATIENCE_NONE, "etcd.service is not enabled"},
@@ -227,7 +227,7 @@ static const struct {
     {no_consent, "no-consent", UNTOLD, GBE_PATIENCE_DEADLINE, "does not agree"},
     {no_reads, "no-reads", UNHEALTHY, GBE_PATIENCE_DEADLINE, "cannot read"},
     {behind, "behind", UNHEALTHY, GBE_PATIENCE_NONE, "lost writes"},
-    {learner, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy, learner"},
+    {learner, "healthy", HEALTHY, GBE_PATIENCE_NONE, "learner"},
     {with_passwords, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     {starting_and_well, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},
     /* Only warnings. */

@@ -202,7 +202,7 @@ gbe_verdict_say_health(const GbeHealthReport *report, GbeEventFields *fields)
 	fields->reason = report->reason;
 	switch (report->health) {
 	case GBE_HEALTH_HEALTHY:
-		/* "healthy, leader, ...": the event has the first word already. */
+		/* "healthy, 3.5.16, ...": the event has the first word already. */
 		if (g_str_has_prefix(report->reason, HEALTHY))
 			fields->reason += strlen(HEALTHY);
 		gbe_event_healthy(fields);

@@ -77,7 +77,7 @@ print_health(const GbeCli *cli, const GbeHealthReport *report)
 {
 	bool healthy = report->health == GBE_HEALTH_HEALTHY;
 
-	/* A reason like "healthy, leader, ..." begins with the word already. */
+	/* A reason like "healthy, 3.5.16, ..." begins with the word already. */
 	gbe_print("%s%s%s\n", healthy ? "" : gbe_health_to_string(report->health),
 		  healthy ? "" : ": ", report->reason);
 	for (guint i = 0; i < GBE_N_CHECKS; i++) {

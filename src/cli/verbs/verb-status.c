@@ -172,18 +172,10 @@ static void
 print_etcd(const GbeStatus *status)
 {
 	const GbeStatusEtcd *etcd = &status->etcd;
-	g_autofree char *size =
-	    etcd->db_size >= 0 ? gbe_size_to_text((guint64)etcd->db_size) : NULL;
-	g_autofree char *revision =
-	    etcd->revision >= 0 ? g_strdup_printf(", revision %" G_GINT64_FORMAT, etcd->revision)
-				: NULL;
 	const char *reason = etcd->reason;
 
 	if (etcd->healthy == GBE_YES)
-		gbe_print_entry("etcd", "healthy%s%s%s%s%s", etcd->version != NULL ? ", " : "",
-				etcd->version != NULL ? etcd->version : "",
-				revision != NULL ? revision : "", size != NULL ? ", " : "",
-				size != NULL ? size : "");
+		gbe_print_entry("etcd", "%s", reason != NULL ? reason : "healthy");
 	else if (is_held(status))
 		gbe_print_entry("etcd", "stopped");
 	else if (etcd->healthy == GBE_NO && is_told(status, reason))
@@ -254,24 +246,28 @@ static void
 print_last(const GbeStatus *status)
 {
 	const GbeLastOperation *last = status->last_operation;
-	g_autofree char *when = last != NULL ? gbe_text_time(last->started) : NULL;
+	const char *operation = last != NULL ? or_unknown(last->operation) : NULL;
 	const char *result = last != NULL ? or_unknown(last->result) : NULL;
 	const char *reason = last != NULL ? last->reason : NULL;
-	bool done = g_strcmp0(result, "done") == 0;
+	const char *backup = last != NULL ? last->backup : NULL;
+	bool done = g_strcmp0(result, "done") == 0, held = g_strcmp0(result, "held") == 0;
+	bool told = reason == NULL || is_told(status, reason) || (held && is_held(status));
+	g_autofree char *when = last != NULL ? gbe_text_when(last->started) : NULL;
+	g_autofree char *text = NULL;
 
-	if (last == NULL)
+	if (last == NULL) {
 		gbe_print_entry("Last", "no operation yet");
-	else if (g_str_equal(result, "held"))
-		gbe_print_entry("Last", "%s: etcd was held back%s%s", when,
-				is_held(status) || reason == NULL ? "" : ": ",
-				is_held(status) || reason == NULL ? "" : reason);
+		return;
+	}
+	if (held)
+		text = g_strdup("etcd was held back");
+	else if (done && backup != NULL && g_str_equal(operation, "restore"))
+		text = g_strdup_printf("restored from %s", backup);
 	else
-		gbe_print_entry("Last", "%s: %s%s%s%s%s%s%s", when, or_unknown(last->operation),
-				last->backup != NULL ? " " : "",
-				last->backup != NULL ? last->backup : "", done ? "" : " ",
-				done ? "" : result,
-				reason != NULL && !is_told(status, reason) ? ": " : "",
-				reason != NULL && !is_told(status, reason) ? reason : "");
+		text = g_strdup_printf("%s%s%s%s%s", operation, backup != NULL ? " " : "",
+				       backup != NULL ? backup : "", done ? "" : " ",
+				       done ? "" : result);
+	gbe_print_entry("Last", "%s: %s%s%s", when, text, told ? "" : ": ", told ? "" : reason);
 }
 
 static void

@@ -102,24 +102,27 @@ gbe_health_size_text(gint64 bytes)
 	return text;
 }
 
-/* "healthy, leader, 1 member, 3.5.16, 41.0 MiB of 2.0 GiB, revision 81203". */
+/* "healthy, 3.5.16, one member, revision 81203, 41 MiB of 2 GiB", and "leader of 3 members". */
 static char *
 summary(const GbeHealthFacts *f)
 {
 	GString *text = g_string_new("healthy");
 	g_autofree char *size = gbe_health_size_text(f->db_size);
 	g_autofree char *quota = gbe_health_size_text(f->quota);
+	const char *role = f->learner		       ? "learner"
+			   : f->leader == f->member_id ? "leader"
+						       : "follower";
 
-	(void)g_string_append(text, f->learner			? ", learner"
-				    : f->leader == f->member_id ? ", leader"
-								: ", follower");
-	if (f->member_count > 0)
-		g_string_append_printf(text, ", %u member%s", f->member_count,
-				       f->member_count == 1 ? "" : "s");
 	if (f->version != NULL)
 		g_string_append_printf(text, ", %s", f->version);
-	g_string_append_printf(text, ", %s%s%s, revision %" G_GINT64_FORMAT, size,
-			       f->quota > 0 ? " of " : "", f->quota > 0 ? quota : "", f->revision);
+	if (f->member_count == 1)
+		g_string_append(text, ", one member");
+	else if (f->member_count > 1)
+		g_string_append_printf(text, ", %s of %u members", role, f->member_count);
+	else
+		g_string_append_printf(text, ", %s", role);
+	g_string_append_printf(text, ", revision %" G_GINT64_FORMAT ", %s%s%s", f->revision, size,
+			       f->quota > 0 ? " of " : "", f->quota > 0 ? quota : "");
 	return g_string_free(text, false);
 }
 
