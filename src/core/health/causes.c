@@ -115,7 +115,7 @@ summary(const GbeHealthFacts *f)
 
 	if (f->version != NULL)
 		g_string_append_printf(text, ", %s", f->version);
-	if (f->member_count == 1)
+	if (f->member_count == 1 && !f->learner)
 		g_string_append(text, ", one member");
 	else if (f->member_count > 1)
 		g_string_append_printf(text, ", %s of %u members", role, f->member_count);
