@@ -8,6 +8,7 @@
 #include "core/deployment-name.h"
 #include "core/json/parse.h"
 #include "core/shown.h"
+#include "core/space.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -213,6 +214,33 @@ gbe_print_entry(const char *label, const char *format, ...)
 	g_autofree char *line = g_strdup_printf("  %-*s %s\n", ENTRY_WIDTH, label, text);
 
 	put(line, ENTRY_WIDTH + 3);
+}
+
+char *
+gbe_print_value(JsonNode *node)
+{
+	if (node == NULL || !JSON_NODE_HOLDS_VALUE(node))
+		return g_strdup("-");
+	if (json_node_get_value_type(node) == G_TYPE_BOOLEAN)
+		return g_strdup(json_node_get_boolean(node) ? "yes" : "no");
+	if (json_node_get_value_type(node) == G_TYPE_STRING)
+		return g_strdup(json_node_get_string(node));
+	return g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node));
+}
+
+void
+gbe_print_label(const GbeLabel *label, JsonObject *object)
+{
+	JsonNode *node = json_object_get_member(object, label->key);
+	g_autofree char *text = NULL;
+
+	if (label->label == NULL || node == NULL || !JSON_NODE_HOLDS_VALUE(node) ||
+	    (json_node_get_value_type(node) == G_TYPE_BOOLEAN && !json_node_get_boolean(node)))
+		return;
+	text = label->kind == GBE_LABEL_TIME   ? gbe_text_time(json_node_get_int(node))
+	       : label->kind == GBE_LABEL_SIZE ? gbe_size_to_text((guint64)json_node_get_int(node))
+					       : gbe_print_value(node);
+	gbe_print_field(label->label, "%s", text);
 }
 
 struct GbeTable {

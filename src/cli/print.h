@@ -29,6 +29,17 @@ void gbe_print_field(const char *label, const char *format, ...) G_GNUC_PRINTF(2
 /* The same, as status prints it: "  Label      text". */
 void gbe_print_entry(const char *label, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* A member of an answer and the label of its line in the text: one entry, so a value cannot stand under another label. */
+typedef struct {
+	const char *key, *label; /* label NULL: only in the JSON */
+	enum { GBE_LABEL_PLAIN, GBE_LABEL_TIME, GBE_LABEL_SIZE } kind;
+} GbeLabel;
+
+/* Prints the member as a field. Skips an absent or null member, and a flag that is not set. */
+void gbe_print_label(const GbeLabel *label, JsonObject *object);
+/* A member in words, newly allocated: "yes" or "no", a number, a text; "-" for null. */
+char *gbe_print_value(JsonNode *node);
+
 /* From now on text fits a terminal: lines are folded at its width, 80 columns at least, and a table leaves empty columns
  * out. @backups (newest first) are shown as in `list`: an automatic name as @N, one that a person gave cut to what is
  * unique. @deployments (of GbeDeploymentName, or NULL) are shown by name; other checksums and run ids are cut. If stdout

@@ -193,7 +193,7 @@ labelled() {
 	shift
 	text=$(gbe show "$name")
 	while (($#)); do
-		assert_eq "$1" "$(sed -n "s/^ *$1: *//p" <<<"$text")" "$(json ".$2" show "$name")"
+		assert_eq "$1" "$(sed -n "s/^ *$1: *//p" <<<"$text")" "$(json ".$2 // \"\"" show "$name")"
 		shift 2
 	done
 }
@@ -212,7 +212,10 @@ live() {
 	assert_exit 0 gbe --json backup live --live
 	assert_eq "grade" "$(jq -r .grade <<<"$OUT")" good
 	assert_json .verified sanity show live
-	labelled live etcd etcd_version Storage storage_version "Cluster id" cluster_id "Member id" member_id
+	labelled live Name name System deployment_version Deployment deployment Number sequence Grade grade Because grade_reason \
+		Health health Origin origin Verified verified Method method Data data_dir etcd etcd_version \
+		Storage storage_version Version data_version "Cluster id" cluster_id "Member id" member_id Revision revision \
+		Rows total_keys Index consistent_index HashKV hash_kv Files files_count Path path
 	assert_exit 0 gbe backup again --live
 	kill "$writer"
 	wait "$writer" || true

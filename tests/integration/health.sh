@@ -45,6 +45,9 @@ health_certificate_expires() {
 	assert_ne "the newest" "$newest" "$good"
 	assert_json .grade unproven show "$newest"
 	assert_json .health cannot-tell show "$newest"
+	assert_json .grade_reason "etcd was not seen healthy in the boot that wrote it" show "$newest"
+	assert_json .manifest.grade_reason null show "$newest"
+	assert_match "text" "$(gbe show "$newest")" "*Grade: unproven*Because: etcd was not seen healthy*"
 	assert_eq "last good" "$(name_of_last_good)" "$good"
 	# Again and again: what is good stays, until there is another such.
 	for _ in 1 2 3; do

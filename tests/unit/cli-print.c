@@ -112,6 +112,38 @@ START_TEST(fields)
 }
 END_TEST
 
+static void
+print_labels(void)
+{
+	static const GbeLabel labels[] = {
+	    {"b", "Beta", GBE_LABEL_PLAIN},    {"a", "Alpha", GBE_LABEL_PLAIN},
+	    {"none", "None", GBE_LABEL_PLAIN}, {"absent", "Absent", GBE_LABEL_PLAIN},
+	    {"off", "Off", GBE_LABEL_PLAIN},   {"on", "On", GBE_LABEL_PLAIN},
+	    {"size", "Size", GBE_LABEL_SIZE},  {"hidden", NULL, GBE_LABEL_PLAIN},
+	};
+	g_autoptr(JsonObject) object = json_object_new();
+
+	json_object_set_string_member(object, "a", "of a");
+	json_object_set_null_member(object, "none");
+	json_object_set_boolean_member(object, "off", false);
+	json_object_set_boolean_member(object, "on", true);
+	json_object_set_int_member(object, "size", 1048576);
+	json_object_set_string_member(object, "b", "of b");
+	json_object_set_string_member(object, "hidden", "not shown");
+	for (guint i = 0; i < G_N_ELEMENTS(labels); i++)
+		gbe_print_label(&labels[i], object);
+}
+
+/* The order of the members does not matter, and a missing one moves no other value. */
+START_TEST(each_value_has_its_own_label)
+{
+	g_autofree char *text = captured(print_labels);
+
+	ck_assert_str_eq(text, "        Beta: of b\n       Alpha: of a\n          On: yes\n"
+			       "        Size: 1.0 MiB\n");
+}
+END_TEST
+
 #define C64 "35d7aa0c9fe3b4c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a09a48"
 #define NAME "iot-" C64 ".0_0123456789abcdef0123456789abcdef"
 
@@ -199,6 +231,7 @@ main(void)
 	tcase_add_test(tcase, times);
 	tcase_add_test(tcase, tables);
 	tcase_add_test(tcase, fields);
+	tcase_add_test(tcase, each_value_has_its_own_label);
 	tcase_add_test(tcase, what_fits_a_terminal);
 	tcase_add_test(tcase, numbers_without_noise);
 	tcase_add_exit_test(tcase, full_output, 0);

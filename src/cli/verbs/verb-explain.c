@@ -104,14 +104,7 @@ print_fact(JsonObject *facts, const char *key)
 
 	if (g_str_has_suffix(key, "_why"))
 		return;
-	if (json_node_is_null(node))
-		text = g_strdup("-");
-	else if (json_node_get_value_type(node) == G_TYPE_BOOLEAN)
-		text = g_strdup(json_node_get_boolean(node) ? "yes" : "no");
-	else if (json_node_get_value_type(node) == G_TYPE_STRING)
-		text = g_strdup(json_node_get_string(node));
-	else
-		text = g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node));
+	text = gbe_print_value(node);
 	gbe_print("  %-24s %s%s%s\n", label, text, why != NULL ? ": " : "", why != NULL ? why : "");
 }
 

@@ -4,81 +4,89 @@
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/json/parse.h"
-#include "core/space.h"
 
-/* The members that list prints, those that only the manifest has, and the manifest as it is on the disk. */
+/* The first condition of gbe_decide_grade() that the backup does not meet. */
+static const char *
+why_unproven(const GbeManifest *manifest)
+{
+	if (manifest->verdict == GBE_VERDICT_RED)
+		return "greenboot's checks failed in the boot that wrote it";
+	if (manifest->verdict != GBE_VERDICT_GREEN)
+		return "no boot that wrote it was found good by greenboot";
+	if (manifest->health != GBE_HEALTH_HEALTHY)
+		return "etcd was not seen healthy in the boot that wrote it";
+	if (manifest->verified == GBE_VERIFIED_NO)
+		return "it is not verified yet; run `greenboot-etcd verify`";
+	return manifest->live ? "etcd had the data open while the backup was made"
+			      : "its good grade was taken back";
+}
+
+/* The members of the answer in the order of the lines, each with its label. A member without a label is only in the
+ * JSON. @more: the manifest has it, but `list` has not. */
+static const struct {
+	GbeLabel label;
+	bool more;
+} shown[] = {
+    {{"name", "Name", GBE_LABEL_PLAIN}, false},
+    {{"description", "Description", GBE_LABEL_PLAIN}, false},
+    {{"why", "Why", GBE_LABEL_PLAIN}, false},
+    {{"deployment_version", "System", GBE_LABEL_PLAIN}, false},
+    {{"deployment", "Deployment", GBE_LABEL_PLAIN}, false},
+    {{"present", "Now", GBE_LABEL_PLAIN}, false},
+    {{"run", "Run", GBE_LABEL_PLAIN}, false},
+    {{"created", "Made", GBE_LABEL_TIME}, false},
+    {{"sequence", "Number", GBE_LABEL_PLAIN}, false},
+    {{"grade", "Grade", GBE_LABEL_PLAIN}, false},
+    {{"grade_reason", "Because", GBE_LABEL_PLAIN}, true},
+    {{"verdict", "Verdict", GBE_LABEL_PLAIN}, false},
+    {{"health", "Health", GBE_LABEL_PLAIN}, false},
+    {{"origin", "Origin", GBE_LABEL_PLAIN}, true},
+    {{"verified", "Verified", GBE_LABEL_PLAIN}, true},
+    {{"method", "Method", GBE_LABEL_PLAIN}, false},
+    {{"live", "Live", GBE_LABEL_PLAIN}, true},
+    {{"pinned", "Pinned", GBE_LABEL_PLAIN}, false},
+    {{"set_aside", "Set aside", GBE_LABEL_PLAIN}, false},
+    {{"consumed", "Used up", GBE_LABEL_PLAIN}, false},
+    {{"data_dir", "Data", GBE_LABEL_PLAIN}, true},
+    {{"etcd_version", "etcd", GBE_LABEL_PLAIN}, false},
+    {{"voters", NULL, GBE_LABEL_PLAIN}, true},
+    {{"storage_version", "Storage", GBE_LABEL_PLAIN}, true},
+    {{"data_version", "Version", GBE_LABEL_PLAIN}, true},
+    {{"cluster_id", "Cluster id", GBE_LABEL_PLAIN}, false},
+    {{"member_id", "Member id", GBE_LABEL_PLAIN}, false},
+    {{"revision", "Revision", GBE_LABEL_PLAIN}, false},
+    {{"compact_revision", "Compacted", GBE_LABEL_PLAIN}, true},
+    {{"total_keys", "Rows", GBE_LABEL_PLAIN}, true},
+    {{"consistent_index", "Index", GBE_LABEL_PLAIN}, true},
+    {{"hash_kv", "HashKV", GBE_LABEL_PLAIN}, true},
+    {{"scrubbed", "Scrubbed", GBE_LABEL_TIME}, true},
+    {{"size", "Size", GBE_LABEL_SIZE}, false},
+    {{"files_count", "Files", GBE_LABEL_PLAIN}, true},
+    {{"left_out", NULL, GBE_LABEL_PLAIN}, true},
+    {{"path", "Path", GBE_LABEL_PLAIN}, false},
+};
+
+/* The members of `list`, the members that only the manifest has, and the manifest as it is on disk. */
 static JsonObject *
 to_json(const GbeListEntry *entry, const GbeManifest *manifest, const char *path)
 {
 	JsonObject *object = gbe_list_entry_to_json(entry);
 	JsonObject *whole = gbe_manifest_to_json(manifest, true);
-	static const char *const keys[] = {
-	    "grade_reason", "origin",		"verified",	    "live",
-	    "data_dir",	    "voters",		"storage_version",  "data_version",
-	    "files_count",  "left_out",		"compact_revision", "total_keys",
-	    "hash_kv",	    "consistent_index", "scrubbed"};
 
-	for (guint i = 0; i < G_N_ELEMENTS(keys); i++) {
-		JsonNode *node = json_object_get_member(whole, keys[i]);
+	for (guint i = 0; i < G_N_ELEMENTS(shown); i++) {
+		const char *key = shown[i].label.key;
+		JsonNode *node = json_object_get_member(whole, key);
 
-		json_object_set_member(object, keys[i],
-				       node != NULL ? json_node_copy(node)
-						    : json_node_new(JSON_NODE_NULL));
+		if (shown[i].more)
+			json_object_set_member(object, key,
+					       node != NULL ? json_node_copy(node)
+							    : json_node_new(JSON_NODE_NULL));
 	}
+	if (manifest->grade_reason == NULL && manifest->grade == GBE_GRADE_UNPROVEN)
+		gbe_json_set_string(object, "grade_reason", why_unproven(manifest));
 	gbe_json_set_string(object, "path", path);
 	json_object_set_object_member(object, "manifest", whole);
 	return object;
-}
-
-static void
-print_known(const char *label, const char *text)
-{
-	if (text != NULL)
-		gbe_print_field(label, "%s", text);
-}
-
-static void
-print_number(const char *label, gint64 number)
-{
-	if (number >= 0)
-		gbe_print_field(label, "%" G_GINT64_FORMAT, number);
-}
-
-static void
-print_text(const GbeListEntry *entry, const GbeManifest *m, const char *path)
-{
-	g_autofree char *when = gbe_text_time(m->created);
-	g_autofree char *size = gbe_size_to_text(m->size);
-
-	print_known("Name", m->name);
-	print_known("Description", m->description);
-	print_known("Deployment", m->deployment.id);
-	print_known("Now", entry->present);
-	print_known("Run", m->run);
-	gbe_print_field("Made", "%s, number %" G_GUINT64_FORMAT, when, m->sequence);
-	print_known("Grade", entry->grade);
-	print_known("Because", m->grade_reason);
-	print_known("Verdict", entry->verdict);
-	print_known("Health", gbe_health_to_string(m->health));
-	print_known("Origin", gbe_words_get(&gbe_origin_words, m->origin));
-	print_known("Verified", gbe_words_get(&gbe_verified_words, m->verified));
-	print_known("Method", gbe_method_to_string(m->method));
-	print_known("Data", m->data_dir);
-	print_known("etcd", m->etcd_version);
-	print_known("Storage", m->storage_version);
-	print_known("Version", m->data_version);
-	print_known("Cluster id", m->cluster_id);
-	print_known("Member id", m->member_id);
-	print_number("Revision", m->revision);
-	print_number("Rows", m->total_keys);
-	print_number("Index", m->consistent_index);
-	print_number("HashKV", m->hash_kv);
-	gbe_print_field("Size", "%s in %" G_GUINT64_FORMAT " files", size, m->files_count);
-	print_known("Marked", m->pinned ? "pinned" : NULL);
-	print_known("Marked", m->set_aside ? "set aside" : NULL);
-	print_known("Marked", m->consumed ? "consumed" : NULL);
-	print_known("Marked", m->live ? "live" : NULL);
-	print_known("Path", path);
 }
 
 bool
@@ -86,6 +94,7 @@ gbe_verb_show(GbeCli *cli, char **arguments, GError **error)
 {
 	g_autoptr(GbeObserved) observed = NULL;
 	g_autoptr(GbeListEntry) entry = NULL;
+	g_autoptr(JsonObject) object = NULL;
 	g_autofree char *path = NULL;
 	const GbeManifest *manifest;
 
@@ -94,12 +103,10 @@ gbe_verb_show(GbeCli *cli, char **arguments, GError **error)
 		return false;
 	entry = gbe_list_entry(observed, manifest, -1);
 	path = g_build_filename(observed->store->path, manifest->name, NULL);
-	if (cli->json) {
-		g_autoptr(JsonObject) object = to_json(entry, manifest, path);
-
+	object = to_json(entry, manifest, path);
+	if (cli->json)
 		gbe_print_object(object);
-	} else {
-		print_text(entry, manifest, path);
-	}
+	for (guint i = 0; i < G_N_ELEMENTS(shown) && !cli->json; i++)
+		gbe_print_label(&shown[i].label, object);
 	return true;
 }
