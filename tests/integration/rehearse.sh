@@ -127,8 +127,8 @@ false_etcds() {
 	rehearsed 5 failed "*"
 }
 
-# An unreadable record of a user of etcd, while authentication is off. Today's etcd and verify never look at it; the
-# next etcd does when it starts.
+# An unreadable record of a user of etcd, while authentication is off. Today's etcd and verify never look at the record;
+# the next etcd does when it starts.
 only_a_start() {
 	need_etcd_next
 	ready xfs

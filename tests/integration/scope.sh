@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A service whose etcd runs in a scope of its own, as MicroShift's does, in a container that a real systemd boots:
-# the scope's BindsTo= pulls the service in while the service is still starting, and the scope stops after the service.
+# A service whose etcd runs in a scope of its own, like MicroShift's, in a container that a real systemd boots. The
+# scope's BindsTo= pulls the service in while the service is still starting, and the scope stops after the service.
 
 # shellcheck disable=SC2317,SC2119,SC2016 # cases are called by name; optional arguments; commands for later
 # shellcheck source=tests/lib/all.sh
@@ -12,8 +12,8 @@
 
 STARTING="Starting greenboot-etcd-prerun"
 
-# microshift SCOPE COMMANDS: A runs with a service that starts its etcd in SCOPE as MicroShift does, once the scope of
-# the start before is gone. The database stays locked for three seconds after etcd has ended, as if etcd ended slowly.
+# microshift SCOPE COMMANDS: A runs with a service that starts its etcd in SCOPE like MicroShift, after the previous
+# scope has ended. The database stays locked for three seconds after etcd has ended, as if etcd ended slowly.
 microshift() {
 	local etc units
 	populate A "$2"
@@ -64,7 +64,7 @@ known_scope() {
 	! grep -q "finalize.*waiting" "$LOG" || fail "finalize had to wait"
 }
 
-# Another one stops beside finalize, which waits for it and says for whom.
+# Another one stops during finalize, which waits for it and names it.
 unknown_scope() {
 	device
 	microshift other-etcd "etcdctl put k a"
@@ -74,8 +74,8 @@ unknown_scope() {
 		"Stopped other-etcd.scope" "finalize.*Backed up" "finalize.*was closed"
 }
 
-# Each start of the service has a prerun of its own, which waits for the etcd of the start before; not at
-# `systemctl restart`, where systemd leaves the scope alone.
+# Each start of the service has a prerun of its own, which waits for the etcd of the previous start. With `systemctl
+# restart` systemd leaves the scope alone.
 started_again() {
 	device
 	microshift microshift-etcd '

@@ -78,7 +78,7 @@ last_rots() { # KIND
 	newest=$(last_good)
 	older=$(json '[.[] | select(.grade == "good")][1].name' list)
 	rot "$(data_of "$newest")" "never seen twice"
-	# What no digest was recorded of would pass: the default looks as a starting etcd does.
+	# A file without a recorded digest would pass: the default looks like a starting etcd.
 	assert_exit 0 gbe verify "$newest"
 	clock_set $((8 * 24 * 3600))
 	scrub
@@ -90,7 +90,7 @@ last_rots() { # KIND
 		"$(ledger "[.[] | select(.kind == \"graded\" and .backup == \"$newest\")][-1].grade")" bad
 	assert_eq "the other" "$(backups ".name == \"$older\" and .grade == \"good\"")" 1
 	assert_json .last_good.name "$older" status
-	# A new one takes its place, in the MOTD, too.
+	# A new problem replaces it, also in the MOTD.
 	stop_etcd
 	assert_exit 0 gbe backup fresh
 	assert_eq motd "$(motd)" ""

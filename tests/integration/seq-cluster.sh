@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A device whose etcd is one member of several. Its data is never put back by itself: a member that forgets
-# what it has promised to the others is worse than one that stays away. Numbers as in the design's list of
-# sequences.
+# A device whose etcd is one member of several. Its data is never restored automatically: a member that forgets its
+# promises to the others is worse than a missing one. Numbers as in the design's list of sequences.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -39,7 +38,7 @@ seq_58() {
 	assert_json .voters 3 show "$name"
 	assert_match "member" "$(json .member_id show "$name")" "????????????????"
 	put owner B
-	# Each attempt of B goes on with what it has, and so does A.
+	# Each attempt of B continues with its data, and so does A.
 	fail_until_rollback owner_is "the next attempt" B
 	booted A
 	started
@@ -62,7 +61,7 @@ seq_58() {
 	start_etcd
 	owner_is "nothing has changed" "$last"
 	stop_etcd
-	# Whoever insists.
+	# With --force.
 	assert_exit 0 gbe restore --force "$name"
 	assert_exit 5 gbe undo
 	assert_exit 0 gbe undo --force
@@ -71,7 +70,7 @@ seq_58() {
 	wait_members 3
 }
 
-# A return to an older deployment, and what would be an attempt anew, do not rewind a member either.
+# A return to an older deployment and a repeated attempt also do not rewind a member.
 seq_58_return() {
 	a_member "$1"
 	into_b
@@ -109,7 +108,7 @@ seq_58_learner() {
 	judge green
 	assert_eq "voters" "$(run_field voters)" 1
 	assert_eq "health" "$(run_field health)" healthy
-	# Seen from the learner: it has no say, and nobody waits for its consent.
+	# Seen from the learner: it has no vote, and no decision waits for it.
 	config etcd endpoint="$(sed -n 's/.*--listen-client-urls=\([^ ]*\).*/\1/p' <<<"${PEER_OPTIONS[1]}")"
 	assert_exit 0 gbe health --wait=10s
 	assert_match "health" "$OUT" "*learner*"

@@ -120,8 +120,8 @@ b_with_ballast() {
 	into_b
 }
 
-# With clones each attempt has a fresh start. Without, and without room for a copy, P is not spent on
-# one: it is the base's. Then the attempt goes on with what is there.
+# With clones each attempt has a fresh start. Without, and without room for a copy, P is not spent on one: it is the
+# base's. Then the attempt continues with the existing data.
 b_goes_on() {
 	if fs_clones "$KIND" || [[ $(etcd_state) == "$A_STATE" ]]; then
 		b_again
@@ -160,7 +160,7 @@ fill_but() {
 	((free <= 0)) || fallocate -l "${free}M" "$ROOT/var/filler.most"
 }
 
-# A restore of what A has now is asked for, and A goes on until it is off.
+# A restore of A's current data is requested, and A keeps running until it is off.
 asks_to_go_back() {
 	A_STATE=$(etcd_state)
 	stop_etcd
@@ -171,7 +171,7 @@ asks_to_go_back() {
 	shutdown
 }
 
-# 41, and a restore was asked for: it waits for the mount, too.
+# 41, and a restore was requested: it also waits for the mount.
 seq_41_asked() {
 	device "$1"
 	fs_at "$(extra_kind "$1")" "$DATA"
@@ -213,7 +213,7 @@ seq_56() {
 	judge green
 }
 
-# 56, and the disk is away already when A reboots: it stays the store, the update waits for it, and nothing is made
+# 56, and the disk is away already when A reboots. It stays the store, the update waits for it, and nothing is made
 # below the bare mount point.
 seq_56_away() {
 	store_on_disk "$1"
@@ -239,7 +239,7 @@ seq_56_away() {
 	fails_back
 }
 
-# 56, and an empty disk takes its place; or a person removes the whole store: it is made anew.
+# 56, and an empty disk takes its place; or a person removes the whole store: it is made again.
 seq_56_new() {
 	store_on_disk "$1"
 	shutdown
@@ -294,7 +294,7 @@ seq_56_asked() {
 	a_is_back
 }
 
-# 56, and another device's disk is in its place, with backups of the same deployments: none of them is this device's.
+# 56, and another device's disk replaces it, with backups of the same deployments. This device ignores those backups.
 seq_56_others() {
 	local theirs b_state
 
@@ -363,8 +363,8 @@ seq_57_half() {
 	assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
 }
 
-# Cut between two exchanges. Then the disk is away: nobody may start on the bare directory. A boot without this program
-# has written one of the entries anew: that stays, and the rest is as it was.
+# Cut between two exchanges. Then the disk is away: etcd may not start on the bare directory. A boot without this
+# program has written one of the entries again: that stays, and the rest is unchanged.
 seq_57_between() {
 	local dir
 
@@ -459,8 +459,7 @@ seq_60() {
 	judge green
 }
 
-# A frame header after the last record and nothing behind it, as a cut in the middle of an append
-# leaves it.
+# A frame header after the last record and nothing after it, as a cut in the middle of an append leaves it.
 tear_wal() {
 	local end length at=0
 

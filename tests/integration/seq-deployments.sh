@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What the sequences do not play: the first start, names and serials, strange neighbours in the
-# store, and what `status` and `explain` say before and after.
+# Scenes that the sequences do not play: the first start, names and serials, foreign entries in the store. `status` and
+# `explain` are checked before and after.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -29,7 +29,7 @@ scene_first_start() {
 	a_is_back
 }
 
-# greenboot is installed and not enabled: nobody judges
+# greenboot is installed and not enabled: no verdict
 scene_not_enabled() {
 	local failing
 
@@ -118,7 +118,7 @@ roll_forward_and_back() {
 	started
 }
 
-# Serial 1 is no prefix of serial 10.
+# Serial 1 does not match serial 10.
 scene_serials() {
 	local n
 
@@ -150,7 +150,7 @@ scene_serials() {
 
 store() { echo "$ROOT/var/lib/greenboot-etcd/backups"; }
 
-# The store has neighbours that are none of ours.
+# The store has foreign entries.
 scene_store_neighbours() {
 	local before names=(lost+found .hidden last-good undo adopted-x "a b" manual-by-hand
 		"${DEPLOYMENT[A]-x}" data "$(printf 'n%.0s' {1..200})")
@@ -183,8 +183,8 @@ neighbours() {
 	)
 }
 
-# State and store are deleted: made anew at the next start. An update right then is held back: a store
-# that was there and is not may be a mount that is missing; greenboot brings A back.
+# State and store are deleted: made again at the next start. An update right then is held back, because a missing store
+# may be a missing mount; greenboot brings A back.
 scene_no_store() {
 	a_green "$1"
 	reboot
@@ -245,7 +245,7 @@ scene_explain() {
 
 rule_taken() { sed -n 's/.*Decided by rule \([^:]*\):.*/\1/p' "$PRERUN_LOG" | head -n 1; }
 
-# Requests that cannot be carried out: recorded, dropped, and the table goes on.
+# Impossible requests: recorded, dropped, and the table continues.
 scene_impossible_requests() {
 	a_green "$1"
 	A_STATE=$(etcd_state)

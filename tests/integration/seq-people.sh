@@ -139,7 +139,7 @@ seq_66_skip() {
 	started
 	holds "the next boot takes it over as it is" "$B_STATE"
 	assert_eq "adopted" "$(backups '.name | startswith("adopted-")')" 0
-	# The boot that was skipped left no base of its own; what A left is known all the same.
+	# The skipped boot left no base of its own; the state that A left is known anyway.
 	fail_until_rollback b_writes
 	a_is_back
 }

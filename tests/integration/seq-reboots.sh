@@ -133,7 +133,7 @@ seq_06() {
 	fails_back
 }
 
-# 6, and prerun cannot tell which deployment it is when A comes back: A's own writes are not a stranger's.
+# 6, and prerun cannot identify the deployment when A comes back: A's own writes do not count as foreign.
 seq_06_unknown() {
 	a_green "$1"
 	config backup at-shutdown=always

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sequences that return to a deployment that ran before, go from one to the next, or have nobody who
-# judges. Numbers as in the design's list of sequences.
+# Sequences that return to a deployment that ran before, change from one to the next, or have no verdict. Numbers as in
+# the design's list of sequences.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -100,7 +100,7 @@ seq_25() {
 		"$(backups ".deployment==\"${DEPLOYMENT[B]}\" and .grade!=\"bad\"")"
 }
 
-# 25, and A's first start cannot have the data: by the second one greenboot has made A the default, and that is still no
+# 25, and A's first start cannot get the data. At the second one greenboot has made A the default, which is still not a
 # person's wish.
 seq_25_later() {
 	a_b_green "$1" shell

@@ -61,7 +61,7 @@ seq_09() {
 	fails_back
 }
 
-# 9, where nobody had begun to judge: nobody says that it failed
+# 9, before any health check began: no verdict says that it failed
 seq_09_unjudged() {
 	a_green "$1"
 	into_b
@@ -78,7 +78,7 @@ seq_09_unjudged() {
 	holds "now it is judged" "$A_STATE"
 }
 
-# 10: 9, cut anywhere in the restore: between exchange and stamp, too
+# 10: 9, cut anywhere in the restore, also between exchange and stamp
 seq_10() {
 	a_green "$1"
 	into_b
@@ -188,7 +188,7 @@ seq_14() {
 	done
 }
 
-# What GRUB would boot, without booting it. Sets NEXT.
+# The entry that GRUB would boot, without booting it. Sets NEXT.
 grub_next() {
 	cp "$ROOT/boot/grub2/grubenv" "$GBE_MEM/grubenv"
 	grub_choose
@@ -386,7 +386,7 @@ seq_40_cut() {
 	a_is_back
 }
 
-# Leftovers that cannot be removed, of a backup and of a restore, are in nobody's way.
+# Leftovers of a backup and of a restore that cannot be removed do no harm.
 seq_leftovers() {
 	local dir
 
@@ -447,7 +447,7 @@ seq_53() {
 	judge green
 }
 
-# 54: the same, greenboot inert: nobody would bring A back
+# 54: the same, greenboot inert: no program would bring A back
 seq_54() {
 	a_green "$1" none
 	update B

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# snapshot save and status beside etcdctl's, export and import, with a real etcd.
+# snapshot save and status compared with etcdctl's, export and import, with a real etcd.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -20,7 +20,7 @@ as_etcdctl() {
 		"$(jq -c '[.hash, .revision, .totalKey, .totalSize]' <<<"$theirs")"
 }
 
-# nothing_left: neither the file nor a part of it.
+# nothing_left: not the file, and not a part of it.
 nothing_left() {
 	assert_missing "$ROOT$FILE"
 	assert_missing "$ROOT$FILE.part"
@@ -118,7 +118,7 @@ refused() {
 	echo mine >"$ROOT$FILE"
 	assert_exit 1 gbe snapshot save "$FILE"
 	assert_eq "what was there" "$(<"$ROOT$FILE")" mine
-	# Left by a power cut, and in the way of nobody.
+	# Left by a power cut, and harmless.
 	head -c 100000 /dev/urandom >"$ROOT$FILE.part"
 	assert_exit 0 gbe --json snapshot save "$FILE" --force
 	as_etcdctl "$ROOT$FILE"
@@ -140,7 +140,7 @@ refused() {
 	nothing_left
 }
 
-# Where etcd does not answer, it ends in time, and leaves nothing.
+# If etcd does not answer, it ends in time, and leaves nothing.
 hangs() {
 	local began
 
@@ -191,7 +191,7 @@ killed() {
 	done
 }
 
-# While etcd says that it defragments, nobody streams its database.
+# While etcd says that it defragments, its database is not streamed.
 defragments() {
 	local n metrics
 
@@ -234,7 +234,7 @@ damaged() {
 	fits snapshot
 }
 
-# with_programs: etcd and its tools lie below ROOT, too. Copies: no test can reach the real ones.
+# with_programs: etcd and its tools are also below ROOT. Copies: no test can reach the real ones.
 with_programs() {
 	local program
 
@@ -291,7 +291,7 @@ export_torn() { # KIND
 	for n in 1 2 3 4 5; do put "last/$n" word; done
 	kill_etcd
 	gbe backup mine
-	# What etcd makes of it; asked for the hash, it brings its database up to date.
+	# The database as etcd opens it; a request for the hash makes etcd bring it up to date.
 	cp -a "$DATA" "$DATA.kept"
 	start_etcd
 	hash=$(hash_kv)
@@ -316,7 +316,7 @@ export_torn() { # KIND
 	on_restored "$ROOT$FILE" same_hash "$hash"
 	# The backup is as it was.
 	assert_exit 0 gbe verify --full mine
-	# One that dies, and one that takes too long, which is ended.
+	# A tool that dies, and one that takes too long, which is ended.
 	cp --remove-destination "$(command -v sleep)" "$ROOT/usr/bin/etcd"
 	assert_exit 1 gbe export mine "$FILE.not"
 	assert_match "why not" "$ERR" "*etcd ended with status*"
@@ -362,7 +362,7 @@ with open(sys.argv[1], "r+b") as db:
 	nothing_left
 }
 
-# What is imported is the snapshot: restored, etcd has the same keys and revisions.
+# The import equals the snapshot: restored, etcd has the same keys and revisions.
 import_and_restore() { # KIND
 	local hash owner=1234:1234 file
 
@@ -378,7 +378,7 @@ import_and_restore() { # KIND
 	cp "$ROOT$FILE" "$ROOT/var/dir/saved.db"
 	tar -C "$ROOT/var" -czf "$ROOT/var/saved.tar.gz" dir
 	(cd "$ROOT/var" && tar -cf saved.tar dir && python3 -m zipfile -c saved.zip dir/saved.db)
-	# As k3s writes one, from Go: deflated, and how much it is stands behind it.
+	# As k3s writes one, from Go: deflated, and followed by its size.
 	python3 -c 'import sys, zipfile
 class Stream:
     write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
@@ -443,7 +443,7 @@ import_on_empty() {
 	stop_etcd
 }
 
-# Informers of Kubernetes must see no revision twice (etcd issue 16028): by itself for its keys, and when it is asked for.
+# Informers of Kubernetes must see no revision twice (etcd issue 16028): automatically for its keys, and on request.
 import_skips_revisions() {
 	local by=1000000000 now hash watch
 

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# prerun itself goes wrong: it crashes, hangs on a disk that takes nothing any more, cannot read its
-# configuration, three times in a row. The same system goes on; another one does not get the data without
-# its backup, unless a person says so.
+# prerun itself fails: it crashes, hangs on a disk that takes no writes, or cannot read its configuration, three times
+# in a row. The same system continues. Another one does not get the data without its backup, unless a person decides so.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -15,7 +14,7 @@ faulty() { # POINT=WHAT NAME
 }
 motd() { tr "\n" " " <"$ROOT/run/motd.d/greenboot-etcd"; }
 
-# B's prerun dies, etcd starts on what B left, B writes on, fails for good: A has what it had.
+# B's prerun dies, etcd starts on what B left, B writes more, fails permanently: A has its earlier data.
 starts_then_the_base() {
 	a_green "$1"
 	into_b
@@ -139,7 +138,7 @@ starts_configuration() {
 	into_b_with "$file"
 }
 
-# And an update with it: what worked under A is no configuration of B's, so the files without what is wrong.
+# And an update with it: A's recorded configuration does not count for B, so the files are read without the faulty keys.
 into_b_with() {
 	update B
 	put last "word of A"
@@ -152,8 +151,8 @@ into_b_with() {
 	fails_back
 }
 
-# A disk that takes no writes any more, as a dead controller leaves it: reads go on, every write waits for
-# ever, and who waits cannot be killed. The supervisor ends within its minutes, with the right answer.
+# A disk that takes no writes any more, as a dead controller leaves it: reads work, but every write waits for ever, and
+# a waiting process cannot be killed. The supervisor ends within its minutes, with the right answer.
 starts_dead_disk() {
 	local began=$SECONDS rc=0
 
@@ -183,8 +182,8 @@ unreadable() {
 	mv "$(state away)" "$(state backups)"
 }
 
-# What was done and what there is cannot be read: no backup can be made. The same system goes on; another one
-# does not get the data without it, and gets it as soon as that is mended.
+# The ledger and the store cannot be read: no backup can be made. The same system continues. Another one gets the data
+# only after this is mended.
 starts_cannot_tell() {
 	local digest
 

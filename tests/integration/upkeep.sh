@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Keeping a real etcd small: defrag and its timer's program, alarms, and what etcd says of itself, beside
-# etcdctl.
+# Keeping a real etcd small: defrag and its timer's program, alarms, and etcd's status compared with etcdctl's.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -26,7 +25,7 @@ fragmented_anew() {
 	put last value
 	settled
 }
-# What is free is known when the next commit is through.
+# The free space is known after the next commit.
 settled() { for _ in 1 2 3; do put settle x && sleep 0.15; done; }
 db_size() { ctl endpoint status -w json | jq '.[0].Status.dbSize'; }
 
@@ -93,7 +92,7 @@ if_needed() {
 	assert_eq "once more" "$(of '[.done, .need] | join(" ")')" "false small"
 }
 
-# What the timer starts.
+# The program of the timer.
 by_timer() { # KIND
 	local before state
 
@@ -163,7 +162,7 @@ refusals() {
 		--root="$ROOT" defrag
 	assert_match "without rights" "$ERR" "*needs root*"
 	assert_eq size "$(db_size)" "$before"
-	# Somebody else's etcd answers there: not one that has this data open.
+	# A foreign etcd answers there, which does not have this data open.
 	mv "$DATA" "$DATA.elsewhere"
 	refused 1 "*no etcd data in*"
 	cp -a "$DATA.elsewhere" "$DATA"
@@ -256,7 +255,7 @@ hangs() {
 
 # ---- the stopped database ----
 
-# with_tools ETCD...: etcd's programs lie below ROOT, too.
+# with_tools ETCD...: etcd's programs are also below ROOT.
 with_tools() {
 	local program
 
@@ -268,7 +267,7 @@ with_tools() {
 	sync -f "$ROOT"
 }
 
-# stopped KIND [ETCD]: a database that is nearly all free, and nobody's at the moment. STATE, SIZE.
+# stopped KIND [ETCD]: a database that is nearly all free, and not in use. STATE, SIZE.
 stopped() {
 	fragmented_etcd "$1"
 	STATE=$(etcd_state)
@@ -337,9 +336,8 @@ data_refused() {
 	assert_match why "$ERR" "*no etcd data in*"
 }
 
-# Killed at each step, and with the power gone at each: what is there is the old database or the new one, and whose
-# data it is goes on being known.
-# steps: defrag
+# Killed at each step, and with a power cut at each. The result is the old database or the new one, and the data's owner
+# stays known. steps: defrag
 data_killed() { # KIND
 	local point
 
@@ -445,7 +443,7 @@ backup_killed() { # KIND
 	done
 }
 
-# A planned shutdown, a defragmentation, a start: nobody else has been at the data.
+# A planned shutdown, a defragmentation, a start: no other program has changed the data.
 data_and_boot() {
 	stopped xfs
 	start_etcd
@@ -517,7 +515,7 @@ alarm_clear() { # KIND
 	assert_match text "$OUT" "*no alarm NOSPACE*"
 }
 
-# Where there is no history to forget, the alarm would be back at the next write: it stays, and is said why.
+# Without history to compact, the alarm would return at the next write: it stays, and a message says why.
 alarm_stays() {
 	full_etcd xfs
 	# etcd's own quota counts, and not the one in [run].
@@ -534,7 +532,7 @@ alarm_stays() {
 	assert_exit 0 gbe alarm clear --no-backup
 	assert_match text "$OUT" "*compact*done*disarm*done*the alarm NOSPACE is cleared*"
 	put it works
-	# What is compacted further already stays so.
+	# A later compaction stays.
 	curl -sf "http://127.0.0.1:$ETCD_PORT/v3/maintenance/alarm" -d "{\"action\":\"ACTIVATE\",\"memberID\":\"$(
 		ctl endpoint status -w json | grep -o '"member_id":[0-9]*' | cut -d: -f2)\",\"alarm\":\"NOSPACE\"}"
 	ctl compact "$(revision)" >/dev/null
@@ -669,7 +667,7 @@ questions() {
 			.leader == .header.member_id] | join(" ")')"
 	assert_exit 0 gbe endpoint status
 	assert_match "a table" "$OUT" "ENDPOINT*IS LEADER*http://127.0.0.1:$ETCD_PORT*3.*true*false*"
-	# Nobody needs to be root to ask.
+	# The question does not require root.
 	chmod 0711 "$GBE_SCRATCH"
 	assert_exit 0 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
 		--root="$ROOT" member list

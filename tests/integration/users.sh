@@ -229,7 +229,7 @@ rehearsal() {
 	as_user root /etc/password
 	assert_exit 0 gbe --json rehearse
 	assert_eq "result" "$(of .result)" passed
-	# A password that etcd does not accept is no fault of the update.
+	# A password that etcd rejects does not count against the update.
 	echo wrong >"$ROOT/etc/password"
 	assert_exit 0 gbe --json rehearse
 	assert_eq "result" "$(of .result)" passed

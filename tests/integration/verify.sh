@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# verify on what a real etcd leaves: after an orderly stop, a kill under load, a power cut under load; on
-# backups; on its snapshots; and on damage.
+# verify on the files of a real etcd: after an orderly stop, a kill under load, a power cut under load. Also on backups,
+# snapshots and damage.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -67,7 +67,7 @@ end_stop() { stop_etcd; }
 end_kill() { kill_etcd; }
 end_cut() { powercut; }
 
-# What it computes is what etcd says.
+# The computed values equal etcd's.
 hashes() {
 	local kv status
 
@@ -147,7 +147,7 @@ backups() {
 motd() { tr -s "\n " " " 2>/dev/null <"$ROOT/run/motd.d/greenboot-etcd" || true; }
 grade() { json .grade show "$1"; }
 
-# What is damaged in a backup is written down at once, and the advice names another one, while there is one.
+# Damage in a backup is recorded at once, and the advice names another backup, if one exists.
 graded() { # KIND
 	local newest older file error
 
@@ -164,7 +164,7 @@ graded() { # KIND
 	older=$(json '[.[] | select(.grade == "good")][1].name' list)
 	file=$(data_of "$newest" || true)/member/snap/db
 	lose_row "$file"
-	# Who cannot look now has seen no damage.
+	# A failed look does not count as damage.
 	for error in EIO ENOMEM EMFILE; do
 		TRACER=(strace -f -qq -o /dev/null -P "$file" -e trace=pread64 -e "inject=pread64:error=$error")
 		assert_exit 1 gbe verify --full "$newest"
