@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2153,SC2154 # shared with run and the others
 #
-# What it costs to look into etcd's files: before a decision, which a boot waits for, and in the background, beside
-# an etcd that works. Sourced.
+# The cost of looking into etcd's files: before a decision, for which a boot waits, and in the background, next to a
+# busy etcd. Sourced.
 
 # As each start, backup and restore does: the database's ends, the whole log.
 part_sanity() {

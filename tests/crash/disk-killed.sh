@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The disk that records is a process, below a loop device with a file system on it. Whichever of them is killed
-# in the middle of a write: whoever waits for it gets an error, nobody waits for ever, and nothing is left.
+# The recording disk is a process, below a loop device with a file system on it. After a kill of any of them in the
+# middle of a write, each waiting process gets an error. No process waits for ever, and nothing is left.
 # shellcheck disable=SC2317 # called by name
 GBE_CRASH=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/lib/all.sh

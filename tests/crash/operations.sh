@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2317 # read and called by those who source this
 #
-# What is interrupted: one line each, and the promises that must hold whenever it is. Sourced.
+# The interrupted operations: one line each, and the promises that must hold after any interruption. Sourced.
 #
 #   operation NAME SCENE NEXT OLD NEW FINAL [KEEPS...] -- COMMAND...
 #

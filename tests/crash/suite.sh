@@ -15,7 +15,7 @@ full) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=60 ERRORS=30 DEATHS=20 ;;
 nightly) BUDGET=140 KILL_POINTS=1000 KILL_CALLS=1000 ERRORS=1000 DEATHS=1000 ETCD_EVERY=1 ;;
 esac
 
-# is_its_turn NUMBER: of an operation. Who names cases gets them.
+# is_its_turn NUMBER: of an operation. Named cases always run.
 is_its_turn() {
 	local three=(ext4 xfs btrfs-subvol)
 	[[ ${LEVEL:-ci} != ci || ${CASE-} || ${three[($1 + SEED) % 3]} == "$KIND" ]]

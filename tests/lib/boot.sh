@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# Plays boots of ROOT with the real programs. A boot is: a fresh /run, a kernel command line that
-# points to a deployment, a fresh boot id, then what systemd would start, in its order. Sourced after
-# ostree.sh and etcd.sh.
+# Plays boots of ROOT with the real programs. A boot is: a fresh /run, a kernel command line that points to a
+# deployment, and a fresh boot id. Then the programs run that systemd would start, in its order. Sourced after ostree.sh
+# and etcd.sh.
 
 BOOTED=     # name of the booted deployment
 PRERUN=     # exit status of the last prerun, empty: it was not there to run
@@ -130,7 +130,7 @@ device() {
 	config_write
 }
 
-# As a directory, for whatever file system; the update's commit is in its repository, too.
+# As a directory, for whatever file system; the update's commit is also in its repository.
 device_make() {
 	root_new none
 	sysroot_init "$STATEROOT"
@@ -180,7 +180,7 @@ boot() {
 	link=$(boot_link "$BOOTED")
 	echo "BOOT_IMAGE=/boot/vmlinuz root=/dev/vda2 rw ostree=$link${extra:+ $extra}" \
 		>"$ROOT/proc/cmdline"
-	# What a suite has in the initramfs.
+	# The suite's work in the initramfs.
 	[[ $soft ]] || ! declare -F before_prerun >/dev/null || before_prerun
 	start_prerun
 }

@@ -2,16 +2,16 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# A server of S3's API that goes wrong as it is told: bucket-server.py, which says how. Sourced after scratch.sh
-# and etcd.sh, which has the certificates. It goes with the shell that started it (never start it in a $(...)).
+# A server of S3's API that fails on request: bucket-server.py, which lists the faults. Sourced after scratch.sh and
+# etcd.sh, which has the certificates. The server ends with the shell that started it (never start it in a $(...)).
 
 BUCKET_DIR=
 BUCKET_PID=
 BUCKET_FAULTS=0
 
 # bucket_start DIR [OPTION...]: returns when it listens. Sets and exports BUCKET_URL, BUCKET_CA, BUCKET_KEY_ID,
-# BUCKET_SECRET (another one in each DIR) and BUCKET_REGION. Objects, uploads, the log, the port (if it is free) and the
-# certificate (a test may exchange it in DIR/tls) of an earlier start in DIR are there again; faults are not.
+# BUCKET_SECRET (another one in each DIR) and BUCKET_REGION. A further start in DIR has the earlier objects, uploads and
+# log, and the port if it is free. The certificate also stays (a test may exchange it in DIR/tls); faults do not.
 bucket_start() {
 	local n port=0
 

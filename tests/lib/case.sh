@@ -180,7 +180,7 @@ fits() {
 		python3 "$GBE_LIB/fits.py" "$GBE_TOP/data/schema" "$GBE_MEM" </dev/null >"$GBE_MEM/fits.log" 2>&1 &
 	fi
 	echo "$OUT" >"$GBE_MEM/fits.json"
-	# For both ways: open() waits for nobody then.
+	# For both directions: open() then does not wait.
 	exec {question}<>"$GBE_MEM/fits" {answer}<>"$GBE_MEM/fitting"
 	echo "$1" >&"$question"
 	IFS= read -r -t 60 complaint <&"$answer" || complaint="no answer: $(<"$GBE_MEM/fits.log")"

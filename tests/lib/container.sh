@@ -2,9 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# A device whose units and programs are those that are installed: a container that a real systemd boots
-# from a real ostree deployment, with the machine's /usr and the program in /usr/local. Sourced after
-# all.sh.
+# A device with the installed units and programs: a container that a real systemd boots from a real ostree deployment.
+# It has the machine's /usr, and the program in /usr/local. Sourced after all.sh.
 
 CGROUPS=/sys/fs/cgroup/unified
 [[ -e $CGROUPS/cgroup.procs ]] || CGROUPS=/sys/fs/cgroup
@@ -36,8 +35,8 @@ install_make() {
 	MAKEFLAGS='' make -s --no-print-directory -C "$GBE_TOP" install DESTDIR="$1" prefix=/usr/local
 }
 
-# populate NAME COMMANDS: the deployment's /etc: etcd, with its data in CONTAINER_DATA, and a person who does that once
-# etcd is up or has failed, and then turns the machine off.
+# populate NAME COMMANDS: the deployment's /etc: etcd, with its data in CONTAINER_DATA, and a person. The person runs
+# the commands after etcd is up or has failed, and then turns the machine off.
 populate() {
 	local etc units
 	chmod 0755 "$(deployment_dir "$1")"

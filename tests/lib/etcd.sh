@@ -57,7 +57,7 @@ etcd_run() {
 
 	ETCD_LOG=$GBE_MEM/etcd.log
 	etcd_program "${ETCD_OF[${BOOTED:--}]-$ETCD}"
-	# Elections within a tenth of a second: nobody else takes part.
+	# Elections within a tenth of a second: no other member takes part.
 	"${ETCD_IN[@]}" "${ETCD_OF[${BOOTED:--}]-$ETCD}" --name=default --data-dir="$DATA" --logger=zap --log-outputs=stderr \
 		--listen-client-urls="$client" --advertise-client-urls="$client" \
 		--listen-peer-urls="$peer" --initial-advertise-peer-urls="$peer" \
@@ -85,7 +85,7 @@ start_etcd() {
 	return 1
 }
 
-# It is this one that listens there, and no other one of this suite.
+# This etcd listens there, and not another one of this suite.
 etcd_listens() {
 	local local_address state inode port
 	{ local - && set +x; } 2>/dev/null
@@ -285,7 +285,7 @@ put_many() {
 	local n operations value=${3:-value}-
 	{ local - && set +x; } 2>/dev/null
 
-	# In full groups of three letters, so that the number can be put behind it.
+	# In full groups of three letters, so that the number can be put after it.
 	while ((${#value} % 3)); do value+=-; done
 	base64_of "$value" && value=$BASE64
 	for ((n = 0; n < $2; )); do
@@ -333,7 +333,7 @@ etcd_state() {
 		"${BASH_REMATCH[1]}"
 }
 
-# The etcdctl of etcd 3.6, which has neither `snapshot restore` nor `defrag --data-dir`, and no etcdutl beside it.
+# The etcdctl of etcd 3.6, which lacks `snapshot restore` and `defrag --data-dir`, without etcdutl next to it.
 etcdctl_of_3_6() {
 	mkdir -p "$ROOT/usr/bin"
 	cat >"$ROOT/usr/bin/etcdctl" <<'SH'

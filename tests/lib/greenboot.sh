@@ -2,9 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# greenboot as its two flavours do it, after its sources: who writes which GRUB variable when, which
-# hooks run, and who brings the old system back. No registry carries greenboot, hence this stand-in.
-# Sourced after boot.sh.
+# greenboot in its two flavours, after its sources: the writers of each GRUB variable, the hooks that run, and the way
+# back to the old system. No registry carries greenboot, so this is a stand-in. Sourced after boot.sh.
 
 FLAVOUR=none # shell (0.15), rust (0.16.4) or none
 MAX_BOOT_ATTEMPTS=3
@@ -48,7 +47,7 @@ grubenv_edit() {
 	grubenv_store <<<"$text"
 }
 
-# What the snippet in grub.cfg does before an entry is chosen. Sets GRUB_INDEX.
+# The snippet in grub.cfg, before an entry is chosen. Sets GRUB_INDEX.
 grub_choose() {
 	local counter
 
@@ -146,7 +145,7 @@ greenboot_at_shutdown() {
 	grubenv_edit "greenboot_next_deployment_id=$id" fallback=1
 }
 
-# After prerun, before any hook. Where GRUB fell back, the rollback is made permanent here.
+# After prerun, before any hook. If GRUB fell back, the rollback is made permanent here.
 greenboot_check_fallback() {
 	local next booted
 
@@ -167,8 +166,8 @@ greenboot_check_fallback() {
 	fi
 }
 
-# judge green|red: the health check of one boot: greenboot-etcd's own required check, then another of
-# the system's own, which says green or red; then the hooks of that colour, and the consequences.
+# judge green|red: the health check of one boot: greenboot-etcd's own required check, then another one of the system,
+# which decides on green or red. Then the hooks of that colour, and the consequences.
 judge() {
 	local colour=$1
 

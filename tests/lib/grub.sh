@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 #
-# A real GRUB, which counts boots: started by QEMU as if it were a kernel (lnxboot.img), it finds /boot by
-# its label, reads and writes the grubenv there, and its menu is what ostree left in loader/entries.
-# Sourced after greenboot.sh, whose grub_choose() is this same rule, played.
+# A real GRUB, which counts boots. QEMU starts it as if it were a kernel (lnxboot.img). It finds /boot by its label,
+# reads and writes the grubenv there, and its menu comes from ostree's loader/entries. Sourced after greenboot.sh, whose
+# grub_choose() is this same rule, played.
 
 GRUB_MODULES=(biosdisk ext2 search_label normal configfile loadenv test echo serial terminal linux reboot)
 

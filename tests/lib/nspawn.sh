@@ -2,9 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# The device as a machine that boots by itself: the deployment that GRUB's rule chooses is started by
-# systemd-nspawn, on the device's own disk. Whatever happens then is done by the units in it; the suite
-# watches, and acts as a person would. Sourced last.
+# The device as a machine that boots on its own: systemd-nspawn starts the deployment that GRUB's rule chooses, on the
+# device's own disk. Its units do all the work; the suite watches, and acts as a person would. Sourced last.
 
 VAR=       # the stateroot's var, as seen from outside
 NSPAWN=    # its process
@@ -28,7 +27,7 @@ machine_begin() {
 
 machine_end() { cgroup_remove "${GBE_SCRATCH##*/}"; }
 
-# What suites have left that were killed: empty by now.
+# Directories of killed suites: empty by now.
 cgroups_sweep() {
 	local group
 	for group in /sys/fs/cgroup{/systemd,/unified,}/greenboot-etcd-test.*; do
@@ -135,7 +134,7 @@ put() { in_network put "$@"; }
 put_many() { in_network put_many "$@"; }
 machine_running() { [[ $NSPAWN ]] && kill -0 "$NSPAWN" 2>/dev/null; }
 
-# settle: until every job of the boot is done: 0. It goes down before that, by itself: 1.
+# settle: until every job of the boot is done: 0. If the machine goes down before that: 1.
 settle() {
 	local state deadline=$((SECONDS + START_LIMIT))
 
@@ -153,7 +152,7 @@ settle() {
 	fail "$BOOTED is not up after $START_LIMIT s: $(inside systemctl list-jobs --no-legend | head -n 5)"
 }
 
-# power_on: GRUB chooses, and goes on choosing while the system reboots by itself, until one stays up.
+# power_on: GRUB chooses, and chooses again after each automatic reboot, until a system stays up.
 power_on() {
 	local n id
 

@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# Operating system images that boot: Debian, etcd, one flavour of greenboot (tests/system/greenboot, or
-# the checkout at GREENBOOT_TREE), what uses etcd (tests/system/image), and this project as `make install`
-# leaves it. Sourced after ostree.sh and greenboot.sh, whose os_commit and deploy know them by name.
+# Operating system images that boot: Debian, etcd, one flavour of greenboot (tests/system/greenboot, or the checkout at
+# GREENBOOT_TREE), a user of etcd (tests/system/image), and the installed project. Sourced after ostree.sh and
+# greenboot.sh, whose os_commit and deploy know them by name.
 
 # What NAME is made with, words: next (the next Debian), without (this program), faults (its build with
 # fault points), writes (what uses etcd there changes the data), bad (its check fails), hangs (before

@@ -115,7 +115,7 @@ deploy() {
 	cmdline_follows
 }
 
-# What is listed now and was not before is called NAME.
+# The new entry of the list is called NAME.
 deployment_learn() {
 	local id
 	sysroot_order
@@ -153,7 +153,7 @@ stage() {
 staged() { [[ -e $ROOT/run/ostree/staged-deployment ]]; }
 unstage() { rm -f "$ROOT/run/ostree/staged-deployment"; }
 
-# What ostree-finalize-staged.service does at shutdown.
+# The work of ostree-finalize-staged.service at shutdown.
 finalize_staged() {
 	! staged || in_booted ostree admin finalize-staged >/dev/null 2>&1
 	cmdline_follows

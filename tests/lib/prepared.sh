@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# What many cases begin with, made once below BUILD/prepared, for all suites, and anew when something that it is made
-# of is newer. Sourced after scratch.sh.
+# The starting points of many cases, made once below BUILD/prepared for all suites. They are made again when one of
+# their sources is newer. Sourced after scratch.sh.
 
 GBE_PREPARED=$BUILD/prepared
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016 # scripts that others run
 #
-# Updates whose etcd is rehearsed by itself on a machine. Sourced after system.sh.
+# Updates whose etcd is rehearsed automatically on a machine. Sourced after system.sh.
 
 # etcd_is [VERSION]: a script on stdin is the etcd of the next image that is made.
 etcd_is() {
@@ -16,13 +16,13 @@ etcd_is() {
 	chmod 0755 "${OS_OVER[0]}/usr/bin/etcd"
 }
 
-# What is of the live data, but for what a running etcd changes by itself.
+# The state of the live data, except the changes of a running etcd.
 live() {
 	inside find /var/lib/etcd -printf '%P %i %u %m\n' | sort
 	etcd_state
 }
 
-# rehearsed NAME RESULT PATTERN: NAME is staged; its rehearsal ends by itself.
+# rehearsed NAME RESULT PATTERN: NAME is staged; its rehearsal ends without help.
 rehearsed() {
 	local before n
 	before=$(live)

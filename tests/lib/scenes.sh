@@ -151,7 +151,7 @@ from_menu() {
 	[[ ${PRERUN:-0} != 0 ]] || start_etcd "${ETCD_OPTIONS[@]}"
 }
 
-# weeks_pass: this run goes on for three weeks.
+# weeks_pass: this run continues for three weeks.
 weeks_pass() {
 	clock_set $((CLOCK + 21 * 86400))
 	UPTIME=$((UPTIME + 21 * 86400))

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# What many stories of machines have in common. A is the old system, B the update. Sourced last.
+# Shared steps of the stories of machines. A is the old system, B the update. Sourced last.
 
 A_STATE= # what A's etcd had when A stopped
 B_STATE=

@@ -2,11 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2120,SC2119,SC2153 # read, called and set by those who source this
 #
-# The device as a virtual machine: GRUB, a kernel, dracut's initramfs and systemd, in QEMU without KVM, on one
-# emulated processor: a second one costs as much as it brings, and other machines want it. Two
-# disks, / and /boot, are mounted at ROOT while it is off, and only then. While it is up, commands go in
-# and answers come out through its second serial line; GRUB and the kernel talk on the first. The same
-# words as nspawn.sh has, in whose place it is sourced.
+# The device as a virtual machine: GRUB, a kernel, dracut's initramfs and systemd, in QEMU without KVM, on one emulated
+# processor. A second one costs as much as it gains. Two disks, / and /boot, are mounted at ROOT while it is off, and
+# only then. While it is up, commands go in and answers come out through its second serial line; GRUB and the kernel
+# talk on the first. The same words as nspawn.sh has, in whose place it is sourced.
 
 VAR=     # the stateroot's var, while the machine is off
 QEMU=    # its process
@@ -44,8 +43,8 @@ machine_begin() {
 
 machine_end() { :; }
 
-# What the machines have in common beyond the system suite's: the hands, fstab, and an initramfs with
-# this project's module in it.
+# Shared parts of the machines, besides the system suite's: the hands, fstab, and an initramfs with this project's
+# module in it.
 vm_layer() {
 	local unit
 
@@ -102,7 +101,7 @@ device() {
 	FLAVOUR=${2:-shell}
 	BOOTS=()
 	mkdir -p "$ROOT/boot/grub2"
-	# Where grub-editenv of Debian looks.
+	# The place at which grub-editenv of Debian looks.
 	ln -sfn grub2 "$ROOT/boot/grub"
 	grubenv_store <<<"boot_success=1"
 	if [[ $1 == own-var ]]; then
@@ -214,7 +213,7 @@ boot() {
 	boot_known
 }
 
-# What GRUB said that it boots.
+# The entry that GRUB reported to boot.
 boot_known() {
 	BOOTED=$(tr -d '\r' <"$CONSOLE" | sed -n 's/^GRUB: booting Test OS //p' | tail -n 1)
 	BOOTS+=("$BOOTED")
@@ -231,7 +230,7 @@ settle() {
 	}
 }
 
-# power_on [WORD...]: GRUB chooses, and goes on choosing while the system reboots by itself.
+# power_on [WORD...]: GRUB chooses, and chooses again after each automatic reboot.
 power_on() {
 	local n
 

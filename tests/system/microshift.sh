@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# MicroShift beside its own data management (a stand-in, in microshift/), and no configuration at all.
+# MicroShift together with its own data management (a stand-in, in microshift/), without any configuration.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/system.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Staged updates whose etcd is started beside the running system, by itself, behind systemd's walls.
+# Staged updates whose etcd is started automatically next to the running system, confined by systemd.
 
 # shellcheck disable=SC2034,SC2317,SC2119,SC2120,SC2016 # cases are called by name; scripts that others run
 # shellcheck source=tests/lib/system.sh

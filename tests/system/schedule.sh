@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What happens by itself while a device is in use: systemd's timer takes backups by [backup] schedule, its units bring
-# snapshots to a store and prove them, and its path unit carries out what somebody lays into that store.
+# Automatic work while a device is in use. systemd's timer takes backups by [backup] schedule, and its units push
+# snapshots to a store and prove them. Its path unit runs the requests that are placed in that store.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/system.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Boots and updates, good and bad, of machines that boot by themselves.
+# Boots and updates, good and bad, of machines that boot on their own.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/system.sh

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The power goes away where it hurts most, on a machine that boots by itself: in B's first prerun, and then
-# in A's, while it brings the data back. What the kernel had not written by then is lost.
+# Power cuts at the worst moments, on a machine that boots on its own: in B's first prerun, and then in A's, during the
+# restore. Data that the kernel had not written by then is lost.
 
 # shellcheck disable=SC2034,SC2119,SC2317 # cases are called by name
 MACHINES=vm

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Staged updates whose etcd is rehearsed, on a machine that boots by itself and whose kernel counts memory and tasks.
+# Staged updates whose etcd is rehearsed, on a machine that boots on its own, with a kernel that counts memory and
+# tasks.
 
 # shellcheck disable=SC2016,SC2034,SC2119,SC2120,SC2317 # cases are called by name; scripts that others run
 MACHINES=vm

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What a person asks for in GRUB's menu: the initramfs does it, before anything of the system runs, once.
+# The request of a person in GRUB's menu: the initramfs runs it once, before the system starts.
 
 # shellcheck disable=SC2034,SC2119,SC2317 # cases are called by name
 MACHINES=vm

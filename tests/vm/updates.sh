@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# An update on a machine that boots by itself: GRUB counts, and chooses. All cases begin with one machine,
-# on which A was judged green, wrote, staged B and went down in order; they differ in how B turns out.
+# An update on a machine that boots on its own: GRUB counts, and chooses. All cases begin with one machine, on which A
+# was judged green, wrote, staged B and shut down. They differ in the result of B.
 
 # shellcheck disable=SC2034,SC2119,SC2317 # cases are called by name
 MACHINES=vm
