@@ -770,7 +770,7 @@ class History:
                   "undo ended with %s, though what was displaced is there: %s" % (self.status, self.undo_words))
         return done
 
-    undo_words = property(lambda self: re.findall(r"\$ greenboot-etcd undo.*\n(.*)", self.device.log)[-1:])
+    undo_words = property(lambda self: re.findall(r"(?m)^\$ .* undo\b.* -> \d+\n(.*)", self.device.log)[-1:])
 
     def on_delete(self, event, name):
         name = self.name_of(name)

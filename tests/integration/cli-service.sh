@@ -328,7 +328,7 @@ ends_late() {
 		kill -TERM "$ETCD_PID"
 	) &
 	assert_exit 0 run_gbe backup first --stop
-	assert_match "stderr" "$ERR" "*etcd.service is stopped, and somebody still has /var/lib/etcd open: waiting*"
+	assert_match "stderr" "$ERR" "*etcd.service is stopped, but a process still has /var/lib/etcd open: waiting*"
 	assert_eq "the service" "$(inside systemctl is-active etcd.service)" active
 	wait "$!"
 }
