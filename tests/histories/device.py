@@ -87,7 +87,7 @@ def digest(top):
             status = os.stat(entry, dir_fd=directory, follow_symlinks=False)
             line = [at, stat.S_IFMT(status.st_mode), status.st_mode & 0o7777, status.st_uid, status.st_gid]
             if stat.S_ISREG(status.st_mode):
-                # etcd writes the same files anew from the same log.
+                # etcd writes the same files again from the same log.
                 line += [status.st_size, not entry.endswith(("db", ".wal")) and status.st_mtime_ns]
                 fd = os.open(entry, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)
                 with os.fdopen(fd, "rb") as file:

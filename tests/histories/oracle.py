@@ -179,7 +179,7 @@ def upgrade(facts, world, why="an upgrade goes on with the data", chain=None):
 
 
 def adopt(facts, world):
-    # What earlier updates started from, is still there behind what was adopted (corrections, 2).
+    # The bases of earlier updates are still there after the adopted backup (corrections, 2).
     behind = world.chain if world.on_trial(world.owner) else ()
     after = world.leave(world.closed).taken(
         facts.name, facts.chosen, base=facts.now,

@@ -123,7 +123,7 @@ undo_next_boot() {
 	holds "undone" "$one"
 }
 
-# What a failed update wrote comes back only with --force, and no text advises it.
+# Data of a failed update comes back only with --force, and no text advises it.
 undo_after_failure() {
 	local advice written
 
@@ -219,7 +219,7 @@ live() {
 	assert_exit 0 gbe backup again --live
 	kill "$writer"
 	wait "$writer" || true
-	(($(revision) > before)) || fail "nobody wrote while it was taken"
+	(($(revision) > before)) || fail "no write happened during the backup"
 	stop_etcd
 	for name in live again; do
 		assert_exit 0 gbe restore "$name"
@@ -388,7 +388,7 @@ keeping_killed() {
 	up A
 	started
 	holds "restored" "$one"
-	assert_eq "somebody's" "$(cat "$ROOT/var/taken")" mine
+	assert_eq "another user's file" "$(cat "$ROOT/var/taken")" mine
 	stop_etcd
 	assert_exit 0 gbe restore "$(json '[.[] | select(.set_aside)][0].name' list)"
 	start_etcd

@@ -240,7 +240,7 @@ store_of_b() {
 	make_default A
 	power_on
 	[[ ! ${2-} ]] || {
-		assert_eq "B's data goes on" "$(get owner)" B
+		assert_eq "B's data stays" "$(get owner)" B
 		assert_match "status" "$(gbe status 2>&1)" "*cannot be read now*"
 		return
 	}

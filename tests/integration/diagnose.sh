@@ -191,7 +191,7 @@ output() {
 		rm "$ROOT/var/full.tar.gz"
 	fi
 	disk_free
-	assert_eq "left behind" "$(find "$ROOT/var" -maxdepth 1 -name '*full*')" ""
+	assert_eq "no leftovers" "$(find "$ROOT/var" -maxdepth 1 -name '*full*')" ""
 	for point in write-created write-written; do
 		assert_exit 137 env "GREENBOOT_ETCD_FAULT=$point=kill" "$BUILD_FAULTS/greenboot-etcd" \
 			--root="$ROOT" diagnose /var/killed.tar.gz

@@ -178,7 +178,7 @@ recorded() { # KIND
 	kv=$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')
 	stop_etcd
 	assert_exit 0 gbe --json backup mine
-	(($(jq .look_usec <<<"$OUT") > 0)) || fail "nobody looked"
+	(($(jq .look_usec <<<"$OUT") > 0)) || fail "etcd's files were not read"
 	assert_json .verified full show mine
 	assert_json .hash_kv "$kv" show mine
 	assert_json .voters 1 show mine

@@ -179,7 +179,7 @@ redirected() {
 			refused "store is a verb of the package *" store list
 			# By a name, by a link with other programs next to it, with a name that is not its own.
 			(exec -a "$evil/bin/greenboot-etcd" "$GBE" --root="$ROOT" store list) && fail "started by its name"
-			"$evil/usr/bin/greenboot-etcd" --root="$ROOT" store list && fail "started beside a link"
+			"$evil/usr/bin/greenboot-etcd" --root="$ROOT" store list && fail "started next to a link"
 			PATH=$TREE/usr/local/bin:$PATH greenboot-etcd store list && fail "started from PATH"
 			assert_exit 0 cmd help
 		)

@@ -238,7 +238,7 @@ skipped() {
 	flock "$held"
 	due
 	exec {held}>&-
-	assert_eq "beside a defragmentation" "$(result)" skipped
+	assert_eq "during a defragmentation" "$(result)" skipped
 	assert_match said "$ERR" "*No backup of the data of etcd was taken*holds the lock*"
 	assert_eq overdue "$(state overdue)" true
 	assert_match MOTD "$(motd)" "*periodic backup of etcd that was due was not taken: *holds the lock*"
@@ -252,7 +252,7 @@ skipped() {
 	flock "$held"
 	due
 	exec {held}>&-
-	assert_match "beside an operation" "$(state 'result, .periodic.reason' | paste -sd' ')" "skipped *holds the lock*"
+	assert_match "during an operation" "$(state 'result, .periodic.reason' | paste -sd' ')" "skipped *holds the lock*"
 	# And what stands in the way for a while is waited for.
 	exec {held}>"$ROOT/run/greenboot-etcd/maintenance"
 	flock "$held"

@@ -103,7 +103,7 @@ started_again() {
 		"Started microshift.service" "begin: crash" "Stopped microshift-etcd.scope" "$STARTING" \
 		"Started microshift.service" "all of it"
 	starts 4
-	assert_eq "found nobody at the data" "$(grep -c "prerun.*rule 5" "$LOG")" 2
+	assert_eq "the data was not in use" "$(grep -c "prerun.*rule 5" "$LOG")" 2
 }
 
 # A prerun that fails holds etcd back, and the next start of the service runs it again.

@@ -247,7 +247,7 @@ seq_59() {
 	started
 	start_etcd
 	a_goes_on
-	assert_eq "a copy that is none" "$(backups true)" 0
+	assert_eq "no false copy" "$(backups true)" 0
 }
 
 # 67: prerun masked for one run

@@ -99,7 +99,7 @@ seq_45() {
 	booted C
 	started
 	holds "what B wrote" "$B_STATE"
-	assert_eq "and a backup of it, under nobody's name" \
+	assert_eq "and a backup of it, adopted" \
 		"$(backups '.name | startswith("adopted-")')" 1
 	put owner C
 	judge red
@@ -160,7 +160,7 @@ seq_47() {
 	booted A
 	started
 	holds "the data as it was found" "$B_STATE"
-	assert_eq "backed up, under nobody's name" "$(backups '.name | startswith("adopted-")')" 1
+	assert_eq "backed up as adopted" "$(backups '.name | startswith("adopted-")')" 1
 }
 
 suite_begin "$@"

@@ -498,7 +498,7 @@ beside_etcdutl() {
 	assert_eq bumped "$(jq .bump_revision <<<"$OUT")" 77
 	assert_exit 0 gbe --json verify --full ours
 	ours=$(jq -c '.verified[0].db | [.revision, .hash_kv, .key_rows]' <<<"$OUT")
-	assert_eq "beside etcdutl" "$ours" "$theirs"
+	assert_eq "compared with etcdutl" "$ours" "$theirs"
 }
 
 # Two ways to count: both are told, and which is which.

@@ -77,7 +77,7 @@ starts_three_unchanged() {
 	assert_eq "the data" "$(tree_digest "$DATA")" "$digest"
 	assert_eq "left over" "$(find "$ROOT/var/lib" -name '.restore-*' -o -name intent)" ""
 	start_etcd
-	assert_eq "B goes on" "$(get owner)" B
+	assert_eq "B continues" "$(get owner)" B
 	judge red
 	stop_etcd
 	make_default A

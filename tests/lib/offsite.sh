@@ -43,7 +43,7 @@ snapshots_make() {
 	done
 	tar_like "$1/small.db" "$1/tarlike.db"
 	chmod 600 "$1"/*.db
-	# What gzip leaves of them decides which are sent in parts.
+	# Their compressed size decides which are sent in parts.
 	for name in small large huge; do
 		(("$(gzip -1c "$1/$name.db" | wc -c)" > number)) || return 1
 		number=$((number + (8 << 20)))

@@ -65,7 +65,7 @@ greenboot_layer() {
 	fi
 	# Fedora's own has /etc/motd.d, where one flavour writes.
 	mkdir -p "$2/usr/etc/greenboot" "$2/usr/etc/motd.d" "$2/usr/bin"
-	# Who has it is taken for a bootc host, and asked more than `rollback`.
+	# A system with it counts as a bootc host, and gets more questions than `rollback`.
 	[[ $1 == shell ]] || ln -sf ../libexec/test/rollback "$2/usr/bin/bootc"
 	echo "GREENBOOT_MAX_BOOT_ATTEMPTS=$MAX_BOOT_ATTEMPTS" >"$2/usr/etc/greenboot/greenboot.conf"
 	mkdir -p "$2"/usr/lib/greenboot/{check/{required,wanted},green,red}.d

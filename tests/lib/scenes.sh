@@ -33,7 +33,7 @@ begin_with() {
 		"$1_anew" "${@:2}"
 		return
 	fi
-	# What is prepared is of this run: no clock has gone on since.
+	# Prepared scenes belong to this run: no clock has moved since.
 	prepared "$name" scene_make "$BUILD"/hooks/* "$GBE_LIB"/*.sh "$0" \
 		"${TEST_LOGS:-$GBE_TOP/build/test-logs}/begun"
 	scene_load "$PREPARED" "$2"

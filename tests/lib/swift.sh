@@ -5,9 +5,9 @@
 # A real server of S3's API: OpenStack's Swift with its s3api, from Debian's packages, one replica, on loopback, https.
 # Sourced after scratch.sh and etcd.sh, which has the certificates.
 #
-# Nothing of it outlives the shell that started it: each server asks the kernel for SIGKILL at the end of its parent
-# (so never start it in a $(...)), and a loop device is mounted in a namespace of the servers alone. Where
-# a case may fail, swift_stop belongs in its cleanup all the same; a suite starts it once, and each case has a bucket.
+# Nothing of it outlives the shell that started it: each server asks the kernel for SIGKILL at the end of its parent (so
+# never start it in a $(...)), and a loop device is mounted in a namespace of the servers alone. If a case may fail, its
+# cleanup still calls swift_stop. A suite starts it once, and each case has a bucket.
 
 SWIFT_PYTHON=/usr/bin/python3 # Debian's, whose modules Swift's are
 SWIFT_DIR=
@@ -67,8 +67,8 @@ swift_stop() {
 swift_bucket() { swift_curl "/$1" -f -X PUT; }
 
 # swift_curl /BUCKET[/KEY][?QUERY] [ARG...]: a signed request. The key's id goes in the URL, as --user ends it at the
-# first colon. curl 7.88 signs the query as it stands: sorted, with a "=" behind each name. The digest of a body is
-# the caller's to give (-H "x-amz-content-sha256: ..."); without one, it is that of no body.
+# first colon. curl 7.88 signs the query as it stands: sorted, with a "=" after each name. The digest of a body is the
+# caller's to give (-H "x-amz-content-sha256: ..."); without one, it is that of no body.
 swift_curl() {
 	local digest=()
 
@@ -211,7 +211,7 @@ swift_servers() {
 		with open(directory + "/pids.new", "w") as file:
 		    print(*children, file=file)
 		os.rename(directory + "/pids.new", directory + "/pids")
-		# One that ends is the end of all, by SIGKILL of the kernel's.
+		# The end of one server ends all, by SIGKILL from the kernel.
 		os.wait()
 	PYTHON
 }

@@ -241,7 +241,7 @@ power_on() {
 		fi
 		[[ $ENDED == reboot ]] || return 1
 	done
-	fail "it goes on rebooting: ${BOOTS[*]}"
+	fail "the machine keeps rebooting: ${BOOTS[*]}"
 }
 
 # ---- down ----

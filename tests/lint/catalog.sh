@@ -25,7 +25,7 @@ grep -E '^-- ' $catalog | awk '{ print $2 }' | sort >"$scratch/described"
 check catalog-ids-unique "$(uniq -d "$scratch/sent")$(uniq -d "$scratch/described")"
 check catalog-every-id-described "$(comm -23 "$scratch/sent" "$scratch/described")"
 check catalog-no-stale-entry "$(comm -13 "$scratch/sent" "$scratch/described")"
-# The administrator's guide has each of them, too.
+# The administrator's guide also has each of them.
 sed -n '/^\.SH EVENTS/,/^\.SH ETCD/s/^\.B \([0-9a-f]\{32\}\)$/\1/p' $guide | sort >"$scratch/guided"
 check guide-every-id "$(comm -3 "$scratch/described" "$scratch/guided" | tr -d '\t')"
 check guide-ids-unique "$(uniq -d "$scratch/guided")"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# `make dist`: what git has at HEAD, the same bytes whoever makes it and when, and a checksum beside it.
+# `make dist`: the files of git's HEAD, the same bytes for each user and time, and a checksum next to it.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 export MAKEFLAGS=''

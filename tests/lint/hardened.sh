@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The programs are built as Fedora and Debian build theirs, whoever builds. HARDENED=DIRECTORY looks at what is
-# installed there instead (tests/rpm).
+# The programs are hardened like Fedora's and Debian's in every build. HARDENED=DIRECTORY checks the programs installed
+# there instead (tests/rpm).
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 

@@ -23,7 +23,7 @@ declare -A rooms=(
 	[certs]="core"
 	[cluster]="core"
 )
-# The most files that a room, and a layer beside its rooms, may hold.
+# The most files that a room may hold, and a layer next to its rooms.
 FILES_MAX=36
 
 # room_of PATH: "decide" of "core/decide/rules.h"; nothing of "core/tri.h".
@@ -103,7 +103,7 @@ done
 mapfile -t paths < <(files 'hooks/*.[ch]')
 [ ${#paths[@]} -eq 0 ] || check layer-hooks "$(findings hooks "${paths[@]}")"
 
-# Every source lies in a layer, and where that has rooms, in one of them or beside them.
+# Every source is in a layer; if the layer has rooms, the source is in one of them or next to them.
 misplaced() {
 	local path layer room
 

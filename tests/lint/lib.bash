@@ -55,7 +55,7 @@ check_each() {
 		check "$name-$path" "${findings[$path]:-}"
 		unset "findings[$path]"
 	done
-	# What is said of no file of these, is said all the same.
+	# Findings about other files are also reported.
 	for path in "${!findings[@]}"; do
 		not_ok "$name" "${findings[$path]%$'\n'}"
 	done

@@ -31,7 +31,7 @@ impure() {
 	done
 }
 
-# The pure code of the optional programs lies in a folder of that name, too.
+# The pure code of the optional programs is also in a folder of that name.
 pure=("$BUILD/src/core")
 for name in $PROGRAMS; do pure+=("$BUILD/src/$name/core"); done
 if ! compgen -G "$BUILD/src/core/*/*.o" >/dev/null; then

@@ -44,7 +44,7 @@ longer_than() {
 check no-line-comments "$(grep -nE '(^|[[:space:];{}])//' "${product[@]}" /dev/null)"
 check no-utils "$(files 'src/*/util*' 'src/*/misc*' 'src/*/common*' 'src/*/helper*')"
 
-# Who prints: the operator's command, the mains, events. A library says it with a GError.
+# Only the operator's command, the mains and events print. A library says it with a GError.
 mapfile -t silent < <(files 'src/core/*.c' 'src/fs/*.c' 'src/etcd/*.c' 'src/sys/*.c' 'src/base/*.c' |
 	grep -vE '^src/(sys/systemd/events|base/fault)\.c$')
 streams='\b(g_print(err)?|g_message|g_warning|g_critical|g_info|g_log|v?f?printf|puts|putchar|perror)[[:space:]]*\('

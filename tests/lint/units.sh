@@ -22,7 +22,7 @@ exposure_of_those_two=23
 # These ask etcd or a store, or are asked.
 networked='^(green|monitor|defrag|backup|requests|push|send|prove|renew|lock|rejoin)$'
 administrators='^(prerun)$'
-# Who reads data and backups, and writes nothing of etcd's.
+# Units that read data and backups, and write nothing of etcd's.
 readers='^(monitor|defrag|scrub)$'
 
 root=$scratch/root
@@ -103,7 +103,7 @@ for unit in "${units[@]}"; do
 done
 [ ${#units[@]} -gt 0 ] || not_ok units "there are none"
 
-# What all share is written once.
+# Shared settings are written once.
 check sandbox-shared "$(for unit in "${units[@]}"; do
 	[[ $unit != *.service ]] || grep -HFxf <(grep -v '^\(#.*\|\[Service\]\|\)$' hooks/sandbox.conf) "$unit"
 done)"

@@ -7,7 +7,7 @@
 # shellcheck source=tests/lib/system.sh
 . "$(dirname "$0")/../lib/system.sh"
 
-# hangs_once: B has written and never comes to greenboot; somebody pulls the plug.
+# hangs_once: B has written and never reaches greenboot; a person pulls the plug.
 hangs_once() {
 	local n
 
@@ -20,7 +20,7 @@ hangs_once() {
 	powercut
 }
 
-# The shell flavour's counter is set when B is staged, so GRUB gives up on B by itself.
+# The shell flavour's counter is set when B is staged, so GRUB gives up on B on its own.
 return_hang() {
 	os_is B writes hangs
 	a_green "$1" shell
@@ -36,7 +36,7 @@ return_hang() {
 	done
 	power_on
 	booted_in_turn B B B A
-	# Nobody judged B: each attempt went on where the last one was cut.
+	# B had no verdict: each attempt continued where the last one was cut.
 	assert_eq "B's first boot" "$(found B | head -n 1)" "$A_STATE"
 	a_is_back
 }
@@ -97,7 +97,7 @@ return_deliberate() {
 	a_is_back
 }
 
-# A booted from the menu "for a look": nothing is rewound, in neither direction.
+# A booted from the menu "for a look": nothing is rewound in any direction.
 return_accidental() {
 	a_b_green "$1"
 	from_menu A
@@ -112,7 +112,7 @@ return_accidental() {
 	assert_eq "and so does B" "$(found B | tail -n 1)" "$A_STATE"
 }
 
-# No greenboot at all: nobody judges, nothing is lost, in any boot or update.
+# No greenboot at all: there is no verdict, and nothing is lost in any boot or update.
 return_nobody_judges() {
 	local n
 

@@ -57,7 +57,7 @@ schedule_timer() {
 	assert_json .periodic.overdue false status
 	# With its service, and not without.
 	inside systemctl stop etcd.service
-	within 30 timer_is inactive || fail "the timer goes on without etcd"
+	within 30 timer_is inactive || fail "the timer keeps running without etcd"
 	inside systemctl start etcd.service
 	within 30 timer_is active || fail "the timer is not active"
 	# Stopped by somebody: that is seen.
@@ -141,12 +141,12 @@ schedule_requests() {
 	# Not even renamed into place.
 	shell "echo '{\"request\": \"backup\"}' >$STORE/requests/one.json"
 	within 60 is_there "$STORE/requests/one.json.done" ||
-		fail "not carried out: $(shell "ls $STORE/requests") $(journal requests)"
+		fail "the request was not run: $(shell "ls $STORE/requests") $(journal requests)"
 	assert_json '[.snapshots[] | select(.state == "complete")] | length' 1 store list
 	# Half of it first: its writer is given the time to finish it.
 	shell "exec 3>$STORE/requests/two.json; printf '{\"request\": ' >&3; sleep 1; echo '\"backup\"}' >&3"
 	within 60 is_there "$STORE/requests/two.json.done" ||
-		fail "not carried out: $(shell "ls $STORE/requests") $(journal requests)"
+		fail "the request was not run: $(shell "ls $STORE/requests") $(journal requests)"
 	assert_json '[.snapshots[] | select(.state == "complete")] | length' 2 store list
 	# What is none is set aside, once.
 	shell "echo nonsense >$STORE/requests/three.json"

@@ -108,7 +108,7 @@ update_red() {
 	a_is_back
 	assert_eq "labels of A's data" "$(labels "$OF_ETCD")" "$data"
 	inside restorecon -RF /var
-	assert_eq "label beside it" "$(inside stat -c %C "$STORE/snap/manifest.json")" system_u:object_r:var_lib_t:s0
+	assert_eq "label of the manifest" "$(inside stat -c %C "$STORE/snap/manifest.json")" system_u:object_r:var_lib_t:s0
 	for backup in $(inside find "$STORE" -mindepth 2 -maxdepth 2 -name data); do
 		assert_eq "labels in $backup after a relabel" "$(labels "$backup")" "$data"
 	done

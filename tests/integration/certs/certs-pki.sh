@@ -80,7 +80,7 @@ init() {
 	pki_device
 	assert_exit 0 gbe --json certs list
 	fits certs
-	assert_eq "of nobody" "$(of .authority)" null
+	assert_eq "no owner" "$(of .authority)" null
 	assert_exit 0 gbe --json certs init -n
 	fits certs-made
 	assert_eq "dry" "$(of '[.dry_run, .done, .healthy] | map(tostring) | join(" ")')" "true false null"
@@ -784,7 +784,7 @@ moved() {
 	assert_exit 0 gbe restore first
 	assert_eq "in $PLACE" "$(ls -A "$PLACE")" $'live\nownerless-1'
 	assert_eq "what is live" "$(tree_digest "$LIVE")" "$mine"
-	assert_eq "of nobody" "$(tree_digest "$PLACE/ownerless-1/authority")" "$theirs"
+	assert_eq "no owner" "$(tree_digest "$PLACE/ownerless-1/authority")" "$theirs"
 	nothing_due
 }
 

@@ -91,7 +91,7 @@ status() {
 	soon "three that work" working_is 3
 	stop_etcd
 	assert_exit 7 gbe cluster status
-	assert_match "nobody" "$ERR" "*does not list the members*"
+	assert_match "no list of members" "$ERR" "*does not list the members*"
 }
 
 refused() {

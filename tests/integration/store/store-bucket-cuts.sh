@@ -321,7 +321,7 @@ holds_promises() {
 	done
 	for name in "${!WAITING[@]}"; do
 		[[ ${MAY_GO[$name]-} || " $waits " == *" $name "* || $'\n'$there$'\n' == *$'\n'"$name"$'\n'* ]] ||
-			fail "round $round: $name was said to wait, and is neither in the queue nor there"
+			fail "round $round: $name was reported as queued, but is missing in the queue and in the store"
 	done
 	LISTED=$(gbe --json store list 2>"$GBE_MEM/err" |
 		jq -r '.snapshots[] | select(.state == "complete") | .name' | sort | xargs)

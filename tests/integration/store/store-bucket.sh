@@ -614,7 +614,7 @@ offline_for_a_week() {
 	assert_exit 0 gbe status
 	assert_match "damaged" "$OUT$ERR" "*${names[6]}*damaged*"
 	assert_exit 0 gbe --json store push --queue
-	assert_eq "pushed anew" "$(jq -r .result <<<"$OUT")" sound
+	assert_eq "pushed again" "$(jq -r .result <<<"$OUT")" sound
 	assert_exit 0 gbe --json store send
 	assert_eq "no trouble" "$(json '.offsite | .damaged, .trouble' status | xargs)" "null false"
 }
@@ -961,7 +961,7 @@ requested() {
 		assert_match "all" "$ASKED" "*4.json=taken*"
 		if [[ $how == run ]]; then
 			asked 0 run
-			assert_eq "carried out" "$ASKED" 4.json=done
+			assert_eq "the request's state" "$ASKED" 4.json=done
 		fi
 		assert_exit 0 gbe store requests delete 4.json
 		asked 0 list

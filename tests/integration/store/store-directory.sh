@@ -484,7 +484,7 @@ killed() {
 	# Nothing of a live process is removed.
 	stopped part-written=stop store push /var/theirs.db
 	assert_exit 0 gbe store prune
-	assert_match "beside prune" "$(states)" "*=unfinished"
+	assert_match "during prune" "$(states)" "*=unfinished"
 	assert_exit 4 gbe store push /var/theirs.db
 	kill -CONT "$STOPPED"
 	wait "$STOPPED"
@@ -648,7 +648,7 @@ requests() { # [3.5]
 	done
 	assert_exit 0 gbe restore --cancel
 
-	assert_match "beside it" "$(<"$ROOT$STORE/requests/3.json.failed.why")" "no snapshot 2018*"
+	assert_match "the reason's file" "$(<"$ROOT$STORE/requests/3.json.failed.why")" "no snapshot 2018*"
 	assert_exit 1 gbe store requests delete 4.json
 	assert_exit 0 gbe --json store requests delete 3.json
 	fits change
@@ -671,7 +671,7 @@ not_believed() { # WORDS
 	assert_eq "once" "$ASKED" ""
 	asked 0 list
 	assert_eq "aside" "$ASKED" 1.json=bad
-	assert_match "beside it" "$(<"$ROOT$STORE/requests/1.json.bad.why")" "*$1*"
+	assert_match "the reason's file" "$(<"$ROOT$STORE/requests/1.json.bad.why")" "*$1*"
 	assert_eq "in the list" "$(jq -r '.requests[0].why' <<<"$OUT")" "$(<"$ROOT$STORE/requests/1.json.bad.why")"
 	assert_eq "what is there" "$(states)" requests=foreign
 	rm -r "${ROOT:?}$STORE/requests/1.json.bad" "$ROOT$STORE/requests/1.json.bad.why"
