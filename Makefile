@@ -36,6 +36,8 @@
 ##   format             rewrite the C sources with clang-format
 ##   rpm                RPM packages in build/rpm (rpmbuild)
 ##   check-rpm          what is in them, rpmlint, installed and erased by rpm, in an image (root)
+##   deb                Debian packages in build/deb (dpkg-buildpackage); NOCHECK=1: without the unit tests
+##   check-deb          lintian; installed, upgraded and purged by dpkg in a root of their own (root)
 ##   source-archive     the tree as a tarball, for rpmbuild
 ##   dist               what a release is: HEAD as a tarball in build/dist, with its SHA-256 beside it
 ##   install            install below $(DESTDIR)$(prefix)
@@ -761,6 +763,23 @@ check-rpm: rpm
 	$(Q)$(rpmbuild) --noprep --nocheck -bb --define 'dist ~older' \
 		--define '_rpmdir $(CURDIR)/build/rpm/older' rpm/greenboot-etcd.spec
 	@$(call run_suites,0) rpm $(wildcard tests/rpm/*.sh)
+
+# check-deb leaves the unit tests out, for the same reason.
+debian := build/deb/greenboot-etcd-$(VERSION)
+.PHONY: deb check-deb
+deb: source-archive
+	$(Q)rm -rf build/deb
+	$(Q)mkdir -p build/deb
+	$(Q)tar -C build/deb -xf $(archive)
+	$(Q)cp -r $(debian)/data/debian $(debian)/debian
+	$(Q)cd $(debian) && MAKEFLAGS= CI= CC='$(CC)' \
+		DEB_BUILD_OPTIONS='parallel=$(call once,processors,$(shell nproc))$(if $(NOCHECK), nocheck)' \
+		dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 100 ../log; exit 1; }
+	@find build/deb -maxdepth 1 -name '*.deb'
+
+check-deb: NOCHECK = 1
+check-deb: deb
+	@$(call run_suites,0) deb $(wildcard tests/deb/*.sh)
 
 .PHONY: clean
 clean:
