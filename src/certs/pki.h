@@ -68,8 +68,8 @@ bool gbe_pki_keep(GbeApp *app, GError **error) GBE_CHECKED;
 /* Makes the former directory live again, and removes the present one. */
 bool gbe_pki_put_back(GbeApp *app, GError **error) GBE_CHECKED;
 
-/* The sorted names and addresses for server and peer certificates: this machine's, those of [etcd] endpoint and
- * peer-urls, a cluster member's advertised ones, and [certs] names. Below --root the machine has none. Newly
+/* The sorted names and addresses for server and peer certificates. They are this machine's, those of [etcd] endpoint
+ * and peer-urls, a cluster member's advertised ones, and [certs] names. Below --root the machine has none. Newly
  * allocated. */
 char **gbe_pki_hosts(GbeApp *app);
 /* Does the machine have a TPM? A key that it seals cannot be opened with the disk alone. */

@@ -5,11 +5,11 @@
  * closed and known to be damaged. No rollback may follow. Every other member must work and list this one by its id.
  * This device must hold the update lock, so that no update and no other rejoin is under way.
  *
- * The record `members` has the addresses of the others, the ids of this member and its cluster, and whether its log is
- * at the configured place. A join writes it, and later calls while the own etcd answers. The record also has the id
- * that holds the lock, and is written before the lock is taken. An interrupted rejoin is resumed (setup.h). The next
- * call releases a lock that is no longer needed. While the own etcd answers, the settings also follow the cluster: with
- * other members, an etcd without data joins them; alone, it begins a cluster.
+ * The record `members` has the addresses of the others, and the ids of this member and its cluster. It also has whether
+ * the log is at the configured place. A join writes it, and later calls while the own etcd answers. The record also has
+ * the id that holds the lock, and is written before the lock is taken. An interrupted rejoin is resumed (setup.h). The
+ * next call releases a lock that is no longer needed. While the own etcd answers, the settings also follow the cluster:
+ * with other members, an etcd without data joins them; alone, it begins a cluster.
  */
 #pragma once
 

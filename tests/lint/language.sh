@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The English of what people read, by language.words: pages, man pages, the catalog, the examples, the page of Cockpit,
-# and the comments and messages of the tests in C.
-# language.allow has the exceptions, each with a reason.
+# and messages and comments of the sources, units and tests in C. language.allow has the exceptions, each with a reason.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -12,7 +11,7 @@ english() {
 
 mapfile -t texts < <(files README.md CONTRIBUTING.md NEWS.md 'docs/*.md' 'data/man/*.[1-8]' data/greenboot-etcd.catalog \
 	'data/examples/*.conf' data/image/50-site.conf 'data/cockpit/**/*.js' 'data/cockpit/**/*.html' \
-	'tests/**/*.[ch]')
+	'src/*.[ch]' 'hooks/*' 'tests/*.[ch]')
 check_each language english "${texts[@]}"
 printf 'Whoever asks, nobody can be told anew.\n' >"$scratch/bad.md"
 [ "$(english "$scratch/bad.md" | wc -l)" -ge 4 ] && ok language-can-fail || not_ok language-can-fail "a bad sentence passed"

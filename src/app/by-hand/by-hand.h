@@ -68,7 +68,7 @@ typedef struct {
 bool gbe_by_hand_restore(GbeApp *app, const GbeByHandRestore *options, GbeByHandResult *ret_result,
 			 GError **error) GBE_CHECKED;
 /* The data becomes a backup, and an empty directory takes its place, by one exchange (app/backup/restore.h); no rule
- * brings it back by itself, `undo` does. *ret_backup: which one it is; no name: there was no data. @discard: the
+ * brings it back automatically, `undo` does. *ret_backup: which one it is; no name: there was no data. @discard: the
  * backup has the mark of --skip-backup. GBE_ERROR_BUSY: etcd has it open. */
 bool gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard,
 			   GbeBackupRef *ret_backup, GError **error) GBE_CHECKED;
@@ -77,12 +77,12 @@ bool gbe_by_hand_set_aside(GbeApp *app, const char *operation, bool discard,
 bool gbe_by_hand_set_settings_aside(GbeApp *app, const char *operation, guint64 number,
 				    GError **error) GBE_CHECKED;
 bool gbe_by_hand_follow_settings(GbeApp *app, GError **error) GBE_CHECKED;
-/* By the data, where etcd does not answer: *ret_alone is true where it is known to be that of the only voter, or where
- * there is none and this device is no member with others. Changes nothing. */
+/* By the data, if etcd does not answer. *ret_alone: the data is known to be that of the only voter, or is missing on a
+ * device that is no member with others. Changes nothing. */
 bool gbe_by_hand_is_alone(GbeApp *app, const char *operation, bool *ret_alone,
 			  GError **error) GBE_CHECKED;
-/* restore --next-boot: *ret_name is the backup that the request means at present (NULL: last-good, and there is
- * none). */
+/* restore --next-boot: *ret_name is the backup that the request means at present (NULL: last-good without a good
+ * backup). */
 bool gbe_by_hand_request(GbeApp *app, const GbeByHandRestore *options, char **ret_name,
 			 GError **error) GBE_CHECKED;
 /* restore --cancel: *ret_had says whether there was a request. */

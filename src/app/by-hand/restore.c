@@ -79,11 +79,11 @@ find_source(const GbeObserved *observed, const GbeByHandRestore *options,
 		const GbeManifest *backup = facts->backups->pdata[i];
 
 		if (backup->grade == GBE_GRADE_GOOD && backup->voters > 1)
-			return gbe_throw(error, GBE_ERROR_REFUSED,
-					 "backup %s is good, and of a cluster of %u voters: remove "
-					 "this member from the cluster and add it again, or name "
-					 "the backup, with --force",
-					 backup->name, backup->voters);
+			return gbe_throw(
+			    error, GBE_ERROR_REFUSED,
+			    "backup %s is good, but of a cluster of %u voters; remove this member "
+			    "from the cluster and add it again, or name the backup, with --force",
+			    backup->name, backup->voters);
 	}
 	return gbe_throw(error, GBE_ERROR_NOT_FOUND,
 			 "no good backup in %s; `greenboot-etcd list` shows what there is",
@@ -161,15 +161,15 @@ check_place(const GbeObserved *observed, const GbeSituation *live, const GbeView
 		    facts->booted_why != NULL ? facts->booted_why : "unknown");
 	if (live->mount_lost)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s was a mount point and is none now; mount it, or --force to "
-				 "have the data in the bare directory",
+				 "nothing is mounted at %s, which used to be a mount point; mount "
+				 "it, or use --force to restore into the directory itself",
 				 observed->data->path);
 	if (view->voters > 1)
-		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the data in %s is a member's of a cluster with more than one "
-				 "voter: remove the member from the cluster and add it again, or "
-				 "--force",
-				 observed->data->path);
+		return gbe_throw(
+		    error, GBE_ERROR_REFUSED,
+		    "the data in %s belongs to a member of a cluster with more than one voter; "
+		    "remove the member from the cluster and add it again, or use --force",
+		    observed->data->path);
 	return true;
 }
 
@@ -261,7 +261,7 @@ check_kept_place(GbeApp *app, const GbeObserved *observed, const char *path, GEr
 		return gbe_prefix(error, "%s", path);
 	if (in_data || in_store)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s lies in %s itself: take a place beside it", path,
+				 "%s lies in %s itself; choose a place next to it", path,
 				 in_data ? data->path : observed->store->path);
 	if (data->mount_point || !gbe_probe_rename(data->parent_fd, dir_fd))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
@@ -613,8 +613,8 @@ request_restore(gpointer change, GError **error)
 
 	if (facts->run == NULL)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "which run this is cannot be told (%s), so neither when the next "
-				 "one begins",
+				 "cannot identify this boot (%s), so a restore cannot be scheduled "
+				 "for the next one",
 				 facts->run_why != NULL ? facts->run_why : "unknown");
 	if (!find_source(restore->session.observed, options, &source, error) ||
 	    !check_restore(restore, source, false, error))
@@ -622,8 +622,8 @@ request_restore(gpointer change, GError **error)
 	gbe_view_live(facts, &view);
 	if (view.voters > 1 && !options->force)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "the data is a member's of a cluster with more than one voter: "
-				 "remove the member and add it again, or --force");
+				 "the data belongs to a member of a cluster with more than one "
+				 "voter; remove the member and add it again, or use --force");
 	wanted.name = options->target == GBE_BY_HAND_NAMED ? g_strdup(options->name) : NULL;
 	wanted.run = g_strdup(facts->run);
 	if (!options->dry_run)

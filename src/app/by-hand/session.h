@@ -12,7 +12,7 @@
 typedef struct {
 	const char *operation; /* "backup" ... */
 	bool data;	       /* the operation touches the data and needs etcd's lock */
-	bool inside;	       /* look into the data, too, when nobody has it open */
+	bool inside;	       /* also look into the data, when no process has it open */
 	bool dry_run;	       /* look only: no lock, nothing repaired */
 	bool stop_allowed;     /* --stop was given */
 	bool open_allowed;     /* --live was given */

@@ -180,7 +180,7 @@ check_removals(const StoreChange *store, GError **error)
 	GbeFacts *facts = store->session.observed->facts;
 	g_autoptr(GPtrArray) all = g_ptr_array_copy(facts->backups, NULL, NULL);
 	GPtrArray *own = facts->backups;
-	/* A restore that is to discard what it displaced has put a backup in its place. */
+	/* A restore that discards the displaced data has restored a backup instead. */
 	bool by_name = store->restored == NULL, fine = true;
 
 	/* A copy of the store's list without what was checked, so that two names together are not the last two valid
@@ -247,7 +247,7 @@ discard_backup(gpointer change, GError **error)
 	if (!manifest->discard)
 		return gbe_throw(error, GBE_ERROR_REFUSED, "backup %s is to stay", name);
 	if (!check_removals(store, error) ||
-	    !remove_one(session, name, "etcd is healthy on what was restored in its place", error))
+	    !remove_one(session, name, "etcd is healthy on the restored data", error))
 		return false;
 	gbe_session_record(session, "done", "asked for by hand", store->restored);
 	return true;

@@ -26,7 +26,7 @@ void gbe_configuration_choose(GbeApp *app, const char *deployment, char **ret_co
 /* The configuration that a deployment will have: the files of its own /usr, and those of today's /etc. */
 bool gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config,
 			       GError **error) GBE_CHECKED;
-/* For a person who asks: sets app->config from the valid lines of the files, and returns all errors (of char *), also
+/* For a person who asks. Sets app->config from the valid lines of the files, and returns all errors (of char *), also
  * unknown groups and keys. Free with g_ptr_array_unref(). systemd-analyze decides whether a schedule is a calendar
  * event, but not below --root, where another systemd will read it. @names: also finds settings that name a missing unit
  * or another port than the service's. A missing path is a warning in ->config. Implemented in check.c. */

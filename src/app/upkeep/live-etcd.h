@@ -43,7 +43,7 @@ bool gbe_live_etcd_check_root(const GbeLiveEtcd *live, GError **error) GBE_CHECK
 bool gbe_live_etcd_check_room(const GbeLiveEtcd *live, GError **error) GBE_CHECKED;
 
 /* Takes a verified copy of the present state. *ret_name: a backup's name when the file system clones; else the path of
- * a snapshot, GBE_BEFORE_FILE, which replaces the one before. A full second database is not kept as a backup: retention
+ * a snapshot, GBE_BEFORE_FILE, which replaces the one before. A full second database is not kept as a backup. Retention
  * would keep it for long, but it is useful only if the coming change fails. */
 bool gbe_live_etcd_back_up(GbeLiveEtcd *live, const char *why, char **ret_name,
 			   GError **error) GBE_CHECKED;

@@ -19,7 +19,7 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 	bool open = s->data_open == GBE_YES;
 
 	if (s->data == GBE_UNKNOWN && others && s->hold_without_backup) {
-		/* There is no backup of what cannot be read. */
+		/* Unreadable data has no backup. */
 		*r = HELD(GBE_RULE_0, UNREAD);
 	} else if (s->data == GBE_UNKNOWN) {
 		*r = RULE(GBE_RULE_0, "the data directory cannot be read", );
