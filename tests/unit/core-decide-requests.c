@@ -441,7 +441,7 @@ START_TEST(a_missing_mount_holds_and_says_how_to_go_on)
 	assert_rules(plan, "3");
 	ck_assert(plan->hold);
 	ck_assert_ptr_null(plan->take_over);
-	ck_assert_ptr_nonnull(strstr(action(plan, GBE_ACTION_HOLD)->reason, "mount it"));
+	ck_assert_ptr_nonnull(strstr(action(plan, GBE_ACTION_HOLD)->reason, "mount is missing"));
 }
 END_TEST
 

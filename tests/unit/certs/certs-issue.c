@@ -341,9 +341,9 @@ static const struct {
      "passphrase"},
     {"openssl req -x509 -key k -out c -days 9 -subj /CN=x; openssl pkey -in k -pubout -out k2; mv "
      "k2 k",
-     "no private key"},
-    {"openssl req -x509 -key k -out c -days 9 -subj /CN=x; echo hello >k", "no private key"},
-    {"openssl req -x509 -key k -out c -days 9 -subj /CN=x; : >k", "no private key"},
+     "not a private key"},
+    {"openssl req -x509 -key k -out c -days 9 -subj /CN=x; echo hello >k", "not a private key"},
+    {"openssl req -x509 -key k -out c -days 9 -subj /CN=x; : >k", "not a private key"},
     {"openssl req -x509 -key k -out c -days 9 -subj /CN=x; head -c 900 k >k2; mv k2 k", "cut off"},
     {"openssl req -x509 -key k -out c -days 9 -subj /CN=x; head -c 500 c >c2; mv c2 c", "cut off"},
     /* Its serial number is another one. */
@@ -439,17 +439,17 @@ static const struct {
      "{ echo '-----BEGIN CERTIFICATE REQUEST-----'; base64 r; echo '-----END CERTIFICATE "
      "REQUEST-----'; } >r2; mv r2 r",
      "not signed"},
-    {": >r", "no request"},
-    {"echo hello >r", "no request"},
-    {"head -c 100000 /dev/zero >r", "no request"},
-    {"openssl req -x509 -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x", "no request"},
+    {": >r", "not a certificate request"},
+    {"echo hello >r", "not a certificate request"},
+    {"head -c 100000 /dev/zero >r", "not a certificate request"},
+    {"openssl req -x509 -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x", "not a certificate request"},
     {"openssl req -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x; head -c 700 r >r2; mv r2 r",
-     "no request"},
+     "not a certificate request"},
     /* An encrypted request is refused; no passphrase is asked for. */
     {"openssl req -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x\n"
      "sed -i '1a Proc-Type: 4,ENCRYPTED\\nDEK-Info: AES-128-CBC,"
      "00112233445566778899AABBCCDDEEFF\\n' r",
-     "no request"},
+     "not a certificate request"},
     /* Names that are no list of names, and names twice. */
     {"openssl req -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x -addext "
      "subjectAltName=DER:0102",
