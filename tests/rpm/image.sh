@@ -67,6 +67,16 @@ check image-has "$(for path in usr/bin/greenboot-etcd usr/lib/greenboot/red.d/40
 done)"
 check image-layers-without-packages "$(grep -E '\.rpm$|^run/packages/.' "$scratch/files")"
 
+# README's Containerfile, in the directory of the packages.
+readme=$scratch/readme
+mkdir "$readme"
+cp build/rpm/RPMS/*/*.rpm "$readme"
+awk '/^ARG BASE$/ { inside = 1 } /^```/ { inside = 0 } inside' README.md >"$readme/Containerfile"
+check readme-has-five-lines "$([ "$(wc -l <"$readme/Containerfile")" -eq 5 ] || cat "$readme/Containerfile")"
+check readme-builds "$(build "$readme" || tail -n 5 "$scratch/log")"
+sed -i 's/greenboot-etcd-greenboot-/greenboot-etcd-nothing-/' "$readme/Containerfile"
+check readme-can-fail "$(build "$readme" && echo "a package that is missing is not missed")"
+
 # The guard guards.
 rm "$context/50-site.conf"
 check image-can-fail "$(build "$context" && echo "a file that is missing is not missed"
