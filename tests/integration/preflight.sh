@@ -26,7 +26,7 @@ no_unit() {
 	config etcd service=nonsense.service
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *prerun *there is no nonsense.service*"
-	says "*Warning: there is no nonsense.service*"
+	says "Not protected: there is no nonsense.service*"
 	# A unit that podman generates is a service.
 	mkdir -p "$ROOT/etc/containers/systemd"
 	touch "$ROOT/etc/containers/systemd/nonsense.container"
@@ -47,7 +47,7 @@ read_only() {
 	mount -o remount,bind,ro "$ROOT/var"
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *store *read-only*"
-	says "*Warning: the store of backups */backups is read-only: nothing is backed up*"
+	says "Not protected: the store of backups */backups is read-only: nothing is backed up*"
 	# The same deployment, nothing open: what can be done is to let it start.
 	start_prerun
 	started
@@ -60,24 +60,24 @@ read_only() {
 # The last two: what a grub.cfg has that was made once, before greenboot came, and what bootupd makes.
 not_counted() {
 	a_green xfs
-	says_not "NOT COUNTED"
+	says_not "not counted"
 	mv "$ROOT/boot/grub2/grubenv" "$ROOT/boot/grub2/away"
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *greenboot *boots are not counted*grubenv*missing*"
-	says "*NOT COUNTED: *grubenv*missing*"
+	says "*boots are not counted*grubenv*missing*"
 	mv "$ROOT/boot/grub2/away" "$ROOT/boot/grub2/grubenv"
 	ready 0
 	printf 'set default=0\nblscfg\n' >"$ROOT/boot/grub2/grub.cfg"
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *greenboot *again and again*snippet*"
-	says "*greenboot: *NOT COUNTED: grub.cfg does not have greenboot's snippet*"
+	says "*boots are not counted*grub.cfg does not have greenboot's snippet*"
 	assert_json .greenboot.can_count false status
 	goes_on
 	# shellcheck disable=SC2016 # GRUB's
 	printf 'if [ "${boot_counter}" -a "${boot_success}" = "0" ]; then\nfi\n' \
 		>"$ROOT/boot/grub2/custom.cfg"
 	ready 0
-	says_not "NOT COUNTED"
+	says_not "not counted"
 	assert_json .greenboot.can_count true status
 }
 
@@ -128,7 +128,7 @@ stateroots() {
 	cmdline_follows
 	ready 0
 	assert_match "preflight" "$OUT" "*note *system *stateroot other *its own*"
-	says "*Deployment: *the stateroot other has data of its own*"
+	says "*System *the stateroot other has data of its own*"
 	assert_json .other_stateroot other status
 	BOOTED=A from_menu A
 	started
@@ -141,7 +141,7 @@ no_ostree() {
 	mv "$ROOT/run/ostree-booted" "$ROOT/run/away"
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *system *no ostree system*composefs*"
-	says "*Deployment: none: this is no ostree system*"
+	says "*System *not an ostree system*"
 	assert_json .ostree false status
 	stop_etcd
 	start_prerun
@@ -161,7 +161,7 @@ no_var() {
 	mv "$ROOT/var" "$ROOT/away"
 	ready 0
 	assert_match "preflight" "$OUT" "*note *data *no etcd data*"
-	says "*Data: *not there*"
+	says "*Data *missing, or not readable*"
 	start_prerun
 	started
 	rm -rf "${ROOT:?}/var"
