@@ -96,7 +96,25 @@ stays_short() {
 	a_is_back
 }
 
+# A backup keeps the version of a system that is gone; `verify` has the order of `list`; `explain` begins with its answer.
+named_systems() {
+	OS_VERSION=([A]=42.20261127.0 [B]=43.20261203.0)
+	a_b_red_a
+	assert_eq "recorded" "$(json '[.[] | select(.grade == "bad") | .deployment_version] | unique | join(" ")' list)" 43.20261203.0
+	assert_exit 0 gbe explain --booted=rollback
+	assert_match "answer" "$OUT" "If ${DEPLOYMENT[B]} (rollback) boots next: *."*"  1. "*
+	[[ $OUT != *trial* && $OUT != *Rule* ]] || fail "private words: $OUT"
+	undeploy B
+	assert_eq "of a system that is gone" \
+		"$(json '[.[] | select(.present == "gone") | .deployment_version] | unique | join(" ")' list)" 43.20261203.0
+	stop_etcd
+	gbe --json verify >"$GBE_MEM/verified" || true
+	assert_eq "the order of verify" "$(jq -r '.verified[] | select(.kind == "backup").name' "$GBE_MEM/verified")" "$(gbe list --names)"
+	assert_exit 1 gbe log --backup=nope
+}
+
 suite_begin "$@"
+run_case log-named-systems named_systems
 run_case log-update-that-failed update_that_failed
 run_case log-asked-and-cancelled asked_and_cancelled
 run_case log-hole a_hole

@@ -147,6 +147,12 @@ close_run(GbeApp *app, GError **error)
 				 observed->data->path);
 	if (shutdown->step == GBE_SHUTDOWN_NOTHING)
 		return true;
+	/* A backup records the version of its system. */
+	if (shutdown->backup != NULL || shutdown->displaced != NULL) {
+		gbe_deployments_read_versions(observed->deployments);
+		gbe_shutdown_free(shutdown);
+		shutdown = gbe_decide_shutdown(observed->facts);
+	}
 	backup = shutdown->equal;
 	if (shutdown->backup != NULL && take_closing_backup(app, observed, shutdown, &backup_error))
 		backup = shutdown->backup;

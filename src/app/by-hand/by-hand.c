@@ -70,6 +70,7 @@ gbe_session_look(gpointer change, GError **error)
 	if ((!dry_run && !finish_interrupted(app, error)) ||
 	    !gbe_observe(app, &how, &session->observed, error))
 		return false;
+	gbe_deployments_read_versions(session->observed->deployments);
 	/* Shortens a long ledger: a device may run for months without a prerun and take a backup each hour. */
 	if (!dry_run && !gbe_ledger_compact(app, session->observed->facts, &local))
 		gbe_note("%s", local->message);

@@ -73,7 +73,7 @@ gbe_list_entry_free(GbeListEntry *entry)
 GbeListEntry *
 gbe_list_entry(const GbeObserved *observed, const GbeManifest *manifest, gint64 exclusive)
 {
-	const GbeDeployments *deployments = observed->deployments;
+	GbeDeployments *deployments = observed->deployments;
 	const GbeListed *listed = gbe_deployments_find(deployments, &manifest->deployment);
 	g_autoptr(GPtrArray) names = gbe_deployments_names(deployments);
 	GbeListEntry *entry = gbe_fields_new(&entry_items);

@@ -2,6 +2,7 @@
 /* rehearse: would the etcd of an update work on today's data? */
 #include "app/rehearse/rehearse.h"
 #include "app/report/records.h"
+#include "cli/observe.h"
 #include "cli/print.h"
 #include "core/json/parse.h"
 
@@ -21,9 +22,9 @@ const GbeOption gbe_options_rehearse[] = {
 static void
 print_text(const GbeRehearsal *rehearsal)
 {
-	g_autofree char *id = gbe_deployment_id_short(rehearsal->deployment.id);
-
-	gbe_print("%s: %s%s%s\n", id, gbe_rehearsal_result_to_string(rehearsal->result),
+	gbe_print("%s: %s%s%s\n",
+		  rehearsal->deployment.id != NULL ? rehearsal->deployment.id : "unknown",
+		  gbe_rehearsal_result_to_string(rehearsal->result),
 		  rehearsal->reason != NULL ? ": " : "",
 		  rehearsal->reason != NULL ? rehearsal->reason : "");
 	gbe_print_field("etcd", "%s today, %s in the update",
@@ -56,10 +57,12 @@ gbe_verb_rehearse(GbeCli *cli, char **arguments, GError **error)
 	gbe_progress_end();
 	if (!ok)
 		return false;
-	if (cli->json)
+	if (cli->json) {
 		gbe_print_answer(gbe_rehearsal_fields, &rehearsal);
-	else if (!cli->quiet)
+	} else if (!cli->quiet) {
+		gbe_cli_fit(cli, NULL);
 		print_text(&rehearsal);
+	}
 	cli->status = rehearsal.result == GBE_REHEARSAL_PASSED	 ? GBE_EXIT_DONE
 		      : rehearsal.result == GBE_REHEARSAL_FAILED ? GBE_EXIT_REFUSED
 								 : GBE_EXIT_CANNOT_TELL;

@@ -256,19 +256,19 @@ why_removed(const Retention *r, const GbeManifest *backup)
 {
 	if (is_periodic(backup))
 		return backup->grade == GBE_GRADE_BAD
-			   ? "a periodic one that is bad"
+			   ? "a bad backup of the schedule"
 			   : "not the first of an hour or of a day to keep";
 	if (backup->grade == GBE_GRADE_BAD)
 		return g_hash_table_contains(r->room, backup->name)
-			   ? "a bad one, and etcd has no room to start"
+			   ? "a bad backup, and etcd has no room to start"
 			   : "more bad ones than keep-bad";
 	if (is_discarded(r, backup))
 		return "etcd is healthy on the data that was restored instead, and that data has "
 		       "no backup";
 	if (backup->set_aside)
-		return "a later restore has displaced something newer";
+		return "a later restore has set aside newer data";
 	if (backup->deployment.id == NULL)
-		return "adopted data that no trial needs any more";
+		return "data of another program that no update needs any more";
 	if (!of_a_listed_one(r, backup))
 		return "its deployment is gone";
 	return "newer ones take its place";

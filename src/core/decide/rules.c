@@ -93,7 +93,7 @@ retries_trial(const GbeSituation *s, GbeRuling *r)
 {
 	if (!may_retry(s) || !s->ends)
 		return false;
-	*r = RULE(GBE_RULE_9, "a failed trial is tried again from the data before it",
+	*r = RULE(GBE_RULE_9, "the failed update is tried again with the data from before it",
 		  MOVE(BASE, BAD));
 	return true;
 }

@@ -64,7 +64,7 @@ decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
 		shutdown->why = "this file system is not known to clone (at-shutdown=cow-only)";
 	/* The deployment that boots next displaces this data, by rename. */
 	else if (gbe_view_failed(facts, &view) && gbe_chain_backup(facts, &view, 0) != NULL)
-		shutdown->why = "the data of a failed trial is kept when it is displaced";
+		shutdown->why = "the data of a failed update is set aside at the next boot";
 	if (shutdown->why == NULL) {
 		shutdown->backup =
 		    gbe_decide_manifest(facts, &view, NULL, false, facts->next_sequence);
@@ -73,8 +73,9 @@ decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
 	shutdown->hand_back = hand_back(facts, &view);
 	/* The displaced data takes the place in the store: a failed trial with a base gets no closing backup. */
 	if (shutdown->hand_back != NULL)
-		shutdown->displaced = gbe_decide_displaced(
-		    facts, &view, false, "the trial was not green", false, facts->next_sequence);
+		shutdown->displaced =
+		    gbe_decide_displaced(facts, &view, false, "the update was not found good",
+					 false, facts->next_sequence);
 }
 
 GbeShutdown *

@@ -122,6 +122,7 @@ gbe_deployments_free(GbeDeployments *deployments)
 	gbe_deployment_clear(&deployments->booted);
 	g_free(deployments->list_why);
 	g_free(deployments->booted_why);
+	gbe_close_fd(&deployments->sysroot_fd);
 	g_free(deployments);
 }
 
@@ -141,20 +142,6 @@ look_into(const Loader *loader, const GbeDeployDir *dir, char **ret_handle, GbeT
 	return true;
 }
 
-/* The version of a deployment whose commit has none, from its os-release. NULL: unknown. */
-static char *
-version_in_tree(const Loader *loader, const GbeDeployDir *dir)
-{
-	g_autofree char *below = gbe_deploy_dir_path(dir);
-	g_autofree char *path = g_build_filename(below, "usr/lib/os-release", NULL);
-	g_autofree char *text = NULL;
-	gsize size = 0;
-
-	return gbe_read_in_root(loader->sysroot_fd, path, MAX_OS_RELEASE, &text, &size, NULL)
-		   ? gbe_os_release_version(text)
-		   : NULL;
-}
-
 static GbeListed *
 listed_new(const Loader *loader, const GbeDeployDir *dir)
 {
@@ -164,8 +151,6 @@ listed_new(const Loader *loader, const GbeDeployDir *dir)
 	(void)look_into(loader, dir, &listed->ref.handle, &listed->has_program);
 	gbe_ostree_commit_labels(loader->ostree, dir->checksum, &listed->timestamp,
 				 &listed->version);
-	if (listed->version == NULL)
-		listed->version = version_in_tree(loader, dir);
 	return listed;
 }
 
@@ -343,6 +328,7 @@ gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdli
 	GbeDeployments *deployments = g_new0(GbeDeployments, 1);
 	g_autoptr(GError) local = NULL;
 
+	deployments->sysroot_fd = -1;
 	loader_init(&loader, root_fd, root_path);
 	deployments->ostree = gbe_is_in_root(root_fd, BOOTED_FLAG);
 	if (!open_sysroot(&loader, deployments->ostree, &local) ||
@@ -359,6 +345,7 @@ gbe_deployments_load(int root_fd, const char *root_path, const GbeCmdline *cmdli
 		take_booted(deployments, &loader, cmdline);
 	if (deployments->listed != NULL)
 		mark_places(deployments);
+	deployments->sysroot_fd = gbe_steal_fd(&loader.sysroot_fd);
 	return deployments;
 }
 
@@ -448,11 +435,38 @@ gbe_deployments_presence(const GbeDeployments *deployments, const GbeDeployment 
 										    : "rollback";
 }
 
+void
+gbe_deployments_read_versions(GbeDeployments *deployments)
+{
+	for (guint i = 0; deployments->sysroot_fd >= 0 && deployments->listed != NULL &&
+			  i < deployments->listed->len;
+	     i++) {
+		GbeListed *listed = deployments->listed->pdata[i];
+		g_auto(GbeDeployDir) dir = {NULL};
+		const char *checksum = NULL;
+		g_autofree char *below = NULL, *path = NULL, *text = NULL;
+		gsize size = 0;
+
+		if (listed->version != NULL ||
+		    !gbe_deployment_id_parse(listed->ref.id, &dir.stateroot, &checksum,
+					     &dir.serial))
+			continue;
+		dir.checksum = g_strndup(checksum, GBE_CHECKSUM_LEN);
+		below = gbe_deploy_dir_path(&dir);
+		path = g_build_filename(below, "usr/lib/os-release", NULL);
+		if (gbe_read_in_root(deployments->sysroot_fd, path, MAX_OS_RELEASE, &text, &size,
+				     NULL))
+			listed->version = gbe_os_release_version(text);
+	}
+	gbe_close_fd(&deployments->sysroot_fd);
+}
+
 GPtrArray *
-gbe_deployments_names(const GbeDeployments *deployments)
+gbe_deployments_names(GbeDeployments *deployments)
 {
 	GPtrArray *names = g_ptr_array_new_with_free_func((GDestroyNotify)gbe_deployment_name_free);
 
+	gbe_deployments_read_versions(deployments);
 	for (guint i = 0; deployments->listed != NULL && i < deployments->listed->len; i++) {
 		const GbeListed *listed = deployments->listed->pdata[i];
 		GbeDeploymentName *name = g_new0(GbeDeploymentName, 1);

@@ -24,6 +24,7 @@ typedef struct {
 	char *list_why;	      /* why the list is unknown */
 	GbeDeployment booted; /* id NULL: unknown */
 	char *booted_why;
+	int sysroot_fd; /* for gbe_deployments_read_versions(); -1: no sysroot, or they are read */
 } GbeDeployments;
 
 void gbe_deployments_free(GbeDeployments *deployments);
@@ -43,8 +44,11 @@ const char *gbe_deployments_unlocked(const GbeDeployments *deployments);
  * none. */
 char *gbe_deployments_neighbour(const GbeDeployments *deployments);
 /* The listed deployments as people know them (core/deployment-name.h): of GbeDeploymentName, newly allocated, in boot
- * order. Empty where the list is unknown. */
-GPtrArray *gbe_deployments_names(const GbeDeployments *deployments);
+ * order. Empty if the list is unknown. Reads the versions. */
+GPtrArray *gbe_deployments_names(GbeDeployments *deployments);
+/* Reads the os-release of each listed deployment whose commit has no version, once. A boot needs this only before it
+ * makes a backup. An unreadable version stays unknown. */
+void gbe_deployments_read_versions(GbeDeployments *deployments);
 const GbeListed *gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref);
 /* Opens the tree of a deployment. *ret_path: absolute, without --root; newly allocated. */
 bool gbe_deployments_open_tree(int root_fd, const char *id, char **ret_path, int *ret_fd,
