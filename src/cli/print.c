@@ -166,7 +166,7 @@ fold(GString *text, const char *line, glong indent)
 	}
 }
 
-/* @indent -1: a line that is folded goes on two columns behind its beginning. */
+/* @indent -1: the rest of a folded line is indented two columns more than its beginning. */
 static void
 put(const char *text, glong indent)
 {
@@ -289,7 +289,7 @@ column_width(const GbeTable *table, guint column)
 	return empty ? 0 : widest;
 }
 
-/* A row that is too wide for the terminal goes on in a second line, unless that would be empty. */
+/* A row that is too wide for the terminal gets a second line, unless that would be empty. */
 static void
 print_row(const GbeTable *table, guint row, const glong *widths)
 {

@@ -83,7 +83,7 @@ print_setting(const char *group, const char *key, const char *value, const char 
 	if (g_strcmp0(listing->group, group) != 0)
 		gbe_print("%s[%s]\n", listing->group != NULL ? "\n" : "", group);
 	listing->group = group;
-	/* The comment has a line of its own, so that the output is a configuration file, too. */
+	/* The comment has a line of its own, so that the output is also a configuration file. */
 	if (origin != NULL)
 		gbe_print("# %s\n", origin);
 	gbe_print("%s=%s\n", key, value != NULL ? value : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* verify: is the object sound? The exit status answers, too. */
+/* verify: is the object sound? The exit status also answers. */
 #include "app/backup/backup.h"
 #include "app/backups/verify.h"
 #include "cli/observe.h"
@@ -124,7 +124,7 @@ verify_all(GbeCli *cli, char **arguments, const GbeVerifyOptions *options, GPtrA
 		if (!gbe_cli_observe_as_root(cli, false, &observed, error))
 			return false;
 		ok = verify_store(cli, observed, arguments, options, all, error);
-		/* Findings from before an unreadable backup are recorded, too. */
+		/* Also record findings from before an unreadable backup. */
 		record_damage(cli->app, observed, all);
 		if (!ok)
 			return false;
