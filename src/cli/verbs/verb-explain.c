@@ -46,12 +46,12 @@ step_text(const GbeFacts *facts, const GbeAction *action)
 
 	switch (action->kind) {
 	case GBE_ACTION_RESTORE:
-		return g_strdup_printf("restore  %s: %s", backup, reason);
+		return g_strdup_printf("restore  %s", backup);
 	case GBE_ACTION_DISPLACE:
-		return g_strdup_printf(
-		    "keep     the present data as backup %s%s%s", action->name,
-		    action->manifest->grade_reason != NULL ? ", bad: " : "",
-		    action->manifest->grade_reason != NULL ? action->manifest->grade_reason : "");
+		return g_strdup_printf("keep     the present data as backup %s%s", action->name,
+				       action->manifest->grade == GBE_GRADE_BAD
+					   ? " (bad: a failed update wrote it)"
+					   : "");
 	case GBE_ACTION_BACKUP:
 		return g_strdup_printf("back up  the data as %s: %s", action->name, reason);
 	case GBE_ACTION_KEEP:
