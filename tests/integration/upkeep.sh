@@ -337,7 +337,8 @@ data_refused() {
 }
 
 # Killed at each step, and with a power cut at each. The result is the old database or the new one, and the data's owner
-# stays known. steps: defrag
+# stays known.
+# steps: defrag
 data_killed() { # KIND
 	local point
 

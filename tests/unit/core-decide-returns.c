@@ -262,7 +262,8 @@ START_TEST(the_gate_takes_the_newest_that_this_etcd_reads)
 	no_action(hold, GBE_ACTION_RESTORE);
 	no_action(hold, GBE_ACTION_DISPLACE);
 	ck_assert_ptr_null(hold->take_over);
-	ck_assert_ptr_nonnull(strstr(action(hold, GBE_ACTION_HOLD)->reason, "cannot read the data"));
+	ck_assert_ptr_nonnull(
+	    strstr(action(hold, GBE_ACTION_HOLD)->reason, "cannot read the data"));
 	ck_assert_ptr_nonnull(
 	    strstr(action(hold, GBE_ACTION_HOLD)->reason, "(etcd 3.4, the data is of 3.5)"));
 }

@@ -43,15 +43,15 @@ step_text(const GbeFacts *facts, const GbeAction *action)
 {
 	const char *reason = action->reason != NULL ? action->reason : "?";
 	g_autofree char *backup = action->name != NULL ? backup_text(facts, action->name) : NULL;
+	g_autofree char *why =
+	    action->manifest != NULL ? gbe_manifest_why(action->manifest, NULL) : NULL;
 
 	switch (action->kind) {
 	case GBE_ACTION_RESTORE:
 		return g_strdup_printf("restore  %s", backup);
 	case GBE_ACTION_DISPLACE:
-		return g_strdup_printf("keep     the present data as backup %s%s", action->name,
-				       action->manifest->grade == GBE_GRADE_BAD
-					   ? " (bad: a failed update wrote it)"
-					   : "");
+		return g_strdup_printf("keep     the present data as backup %s%s%s", action->name,
+				       why != NULL ? ": " : "", why != NULL ? why : "");
 	case GBE_ACTION_BACKUP:
 		return g_strdup_printf("back up  the data as %s: %s", action->name, reason);
 	case GBE_ACTION_KEEP:

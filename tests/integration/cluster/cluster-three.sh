@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # A cluster of three devices with Debian's etcd as installed and no configuration of ours. The
-# steps: init, two joins, the permanent loss of one device, a rejoin, a recovery, and an update of
+# story: init, two joins, the permanent loss of one device, a rejoin, a recovery, and an update of
 # all three in turn.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name

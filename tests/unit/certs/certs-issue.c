@@ -442,7 +442,8 @@ static const struct {
     {": >r", "not a certificate request"},
     {"echo hello >r", "not a certificate request"},
     {"head -c 100000 /dev/zero >r", "not a certificate request"},
-    {"openssl req -x509 -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x", "not a certificate request"},
+    {"openssl req -x509 -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x",
+     "not a certificate request"},
     {"openssl req -newkey rsa:2048 -nodes -keyout k -out r -subj /CN=x; head -c 700 r >r2; mv r2 r",
      "not a certificate request"},
     /* An encrypted request is refused; no passphrase is asked for. */
