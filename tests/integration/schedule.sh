@@ -86,7 +86,7 @@ taken() { # KIND
 	assert_match "the log" "$(gbe log)" "*Backup $name was made (*): periodic*"
 	[[ $(gbe list) != *" 3."[0-9]".0 "* ]] || fail "a patch level is made up: $(gbe list)"
 	assert_exit 0 gbe status
-	assert_match text "$OUT" "*Periodic*hourly; last success*ago*taken: $name*"
+	assert_match text "$OUT" "*Schedule*hourly; last success*ago*"
 	# The restored data equals the original.
 	stop_etcd
 	assert_exit 0 gbe restore "$name"
