@@ -245,23 +245,31 @@ read_configuration(int root_fd, const GbeSystemFile *file, GbeTold *told, GError
 	return true;
 }
 
+/* Reads the unit, its files of variables and the configuration. *ret_starts: the unit starts the program itself. */
+static bool
+read_told(int root_fd, const GbeSystem *system, GbeTold *told, bool *ret_starts, GError **error)
+{
+	g_autoptr(GString) unit = g_string_new(NULL), variables = g_string_new(NULL);
+
+	gbe_unit_append_text(root_fd, system->service, unit);
+	for (guint i = 0; system->variables != NULL && system->variables[i] != NULL; i++)
+		gbe_text_append(root_fd, system->variables[i], variables);
+	gbe_told_read(unit->str, variables->str, system->program, told);
+	*ret_starts = told->arguments != NULL;
+	return read_configuration(root_fd, &system->file, told, error);
+}
+
 /* @ret_why: as in GbeInstalled. */
 static bool
 is_system(int root_fd, const GbeSystem *system, char **ret_why)
 {
-	g_autoptr(GString) unit = g_string_new(NULL), variables = g_string_new(NULL);
 	g_auto(GbeTold) told = {NULL, NULL};
 	g_autoptr(GError) error = NULL;
 	bool starts, is;
 
 	if (system->program == NULL)
 		return true;
-	gbe_unit_append_text(root_fd, system->service, unit);
-	for (guint i = 0; system->variables != NULL && system->variables[i] != NULL; i++)
-		gbe_text_append(root_fd, system->variables[i], variables);
-	gbe_told_read(unit->str, variables->str, system->program, &told);
-	starts = told.arguments != NULL;
-	if (!read_configuration(root_fd, &system->file, &told, &error)) {
+	if (!read_told(root_fd, system, &told, &starts, &error)) {
 		if (system->application)
 			*ret_why = g_strdup(error->message);
 		return system->application;
@@ -319,6 +327,39 @@ gbe_installed_clear(GbeInstalled *installed, guint count)
 {
 	for (guint i = 0; i < count; i++)
 		g_clear_pointer(&installed[i].why, g_free);
+}
+
+/* Does the system's default directory of the member exist? */
+static bool
+has_member(int root_fd, const GbeSystem *system)
+{
+	const char *data = "", *member = "";
+	g_autofree char *path = NULL;
+
+	for (const GbeSystemSetting *s = system->settings; s->group != NULL; s++) {
+		if (g_str_equal(s->key, "data-dir"))
+			data = s->value;
+		else if (g_str_equal(s->key, "member-dir"))
+			member = s->value;
+	}
+	path = g_build_filename(data, member, "member", NULL);
+	return gbe_is_in_root(root_fd, path) == GBE_YES;
+}
+
+bool
+gbe_installed_without_etcd(int root_fd, const char **ret_text, const char **ret_hint)
+{
+	for (const GbeSystem *system = gbe_systems; system->name != NULL; system++) {
+		g_auto(GbeTold) told = {NULL, NULL};
+		bool starts;
+
+		if (system->without_etcd != NULL &&
+		    gbe_unit_file(root_fd, system->service) == GBE_UNIT_PRESENT &&
+		    read_told(root_fd, system, &told, &starts, NULL) && starts &&
+		    system->without_etcd(&told, has_member(root_fd, system), ret_text, ret_hint))
+			return true;
+	}
+	return false;
 }
 
 /* ---- the optional programs ---- */

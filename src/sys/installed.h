@@ -11,6 +11,9 @@
 /* Fills in @ret_installed, to be cleared, and returns how many there are. A masked unit is not there. */
 guint gbe_installed_look(int root_fd, GbeInstalled ret_installed[GBE_SYSTEMS_MAX]);
 void gbe_installed_clear(GbeInstalled *installed, guint count);
+/* Finds an installed application without an etcd to protect, such as k3s with SQLite. *ret_text says where its data is,
+ * *ret_hint what a person can do; both static. False: no such application. */
+bool gbe_installed_without_etcd(int root_fd, const char **ret_text, const char **ret_hint);
 
 /*
  * Reads the YAML that people write for other programs, with libyaml, which is loaded when it is first needed. The file

@@ -32,6 +32,10 @@ CHANGE(empty_service, f->service = "")
 CHANGE(not_installed, f->prerun = GBE_NO)
 CHANGE(masked, f->prerun = GBE_UNKNOWN)
 CHANGE(unknown_service, f->service_known = false)
+CHANGE(without_etcd, f->service_known = false;
+       f->without_etcd = "k3s.service keeps its data in SQLite";
+       f->without_etcd_hint = "start k3s with --cluster-init")
+CHANGE(without_etcd_but_known, f->without_etcd = "k3s.service keeps its data in SQLite")
 CHANGE(not_ordered, f->ordered = GBE_NO)
 CHANGE(not_asked, f->ordered = GBE_UNKNOWN)
 CHANGE(other, f->other = "etcd (pid 7, mine.service)")
@@ -85,6 +89,8 @@ static const Case cases[] = {
     {not_installed, GBE_NOT_PROTECTED, true, true, "not installed"},
     {masked, GBE_NOT_PROTECTED, true, true, "masked"},
     {unknown_service, GBE_NOT_PROTECTED, true, true, "there is no etcd.service"},
+    {without_etcd, GBE_NOT_PROTECTED, true, true, "k3s.service keeps its data in SQLite"},
+    {without_etcd_but_known, GBE_PROTECTED, true, false, NULL},
     {masked_and_unknown, GBE_NOT_PROTECTED, true, true, "masked"},
     {masked_and_not_ordered, GBE_NOT_PROTECTED, true, true, "masked"},
     {not_ordered, GBE_NOT_PROTECTED, true, true, "does not wait"},

@@ -112,6 +112,31 @@ START_TEST(of_k3s)
 }
 END_TEST
 
+/* A k3s without an etcd to protect: its datastore is named, and an etcd that lost its option. */
+START_TEST(k3s_without_etcd)
+{
+	const char *text = NULL, *hint = NULL;
+
+	ck_assert(!gbe_installed_without_etcd(root_fd, &text, &hint));
+	root_write(OWN "k3s.service", SERVER);
+	ck_assert(gbe_installed_without_etcd(root_fd, &text, &hint));
+	ck_assert_ptr_nonnull(strstr(text, "k3s.service keeps its data in SQLite"));
+	ck_assert_ptr_nonnull(strstr(hint, "--cluster-init"));
+	root_write("var/lib/rancher/k3s/server/db/etcd/member/snap/db", "");
+	ck_assert(gbe_installed_without_etcd(root_fd, &text, &hint));
+	ck_assert_ptr_nonnull(strstr(text, "cluster-init is not set any more"));
+	ck_assert_ptr_nonnull(strstr(hint, "cluster-init: true"));
+	root_write("etc/rancher/k3s/config.yaml", "datastore-endpoint: mysql://here\n");
+	ck_assert(gbe_installed_without_etcd(root_fd, &text, &hint));
+	ck_assert_ptr_nonnull(strstr(text, "datastore-endpoint"));
+	root_write("etc/rancher/k3s/config.yaml", "disable-etcd: true\n");
+	ck_assert(!gbe_installed_without_etcd(root_fd, &text, &hint));
+	root_remove("etc/rancher/k3s/config.yaml");
+	root_write(OWN "k3s.service", "[Service]\nExecStart=/usr/bin/k3s agent\n");
+	ck_assert(!gbe_installed_without_etcd(root_fd, &text, &hint));
+}
+END_TEST
+
 #define CONFIG "etc/rancher/k3s/config.yaml"
 
 /* Of k3s's configuration, what people write for "begin a cluster with etcd". */
@@ -308,6 +333,7 @@ main(void)
 	tcase_add_test(tcase, a_quadlet);
 	tcase_add_test(tcase, masked);
 	tcase_add_test(tcase, of_k3s);
+	tcase_add_test(tcase, k3s_without_etcd);
 	tcase_add_loop_test(tcase, yaml_of_k3s, 0, 33);
 	tcase_add_test(tcase, order_of_k3s);
 	tcase_add_test(tcase, named);

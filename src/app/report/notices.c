@@ -213,6 +213,9 @@ note_start(const GbeApp *app, const GbeObserved *observed, const GbeHealthLook *
 		facts.unprotected = system->service;
 		facts.unprotected_why = installed[i].why;
 	}
+	if (!facts.service_known && facts.unprotected == NULL)
+		(void)gbe_installed_without_etcd(app->root_fd, &facts.without_etcd,
+						 &facts.without_etcd_hint);
 	gbe_notices_of_start(&facts, to);
 	gbe_installed_clear(installed, count);
 }

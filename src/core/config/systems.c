@@ -326,6 +326,27 @@ is_k3s(const GbeTold *told, char **ret_why)
 }
 
 static bool
+k3s_without_etcd(const GbeTold *told, bool has_data, const char **ret_text, const char **ret_hint)
+{
+	if (is_agent(told) || told_switch(told, "disable-etcd", "K3S_DISABLE_ETCD") == GBE_YES)
+		return false;
+	if (gbe_told_value(told, "datastore-endpoint", 0, "K3S_DATASTORE_ENDPOINT") != NULL) {
+		*ret_text = "k3s.service keeps its data in the database of datastore-endpoint, and "
+			    "not in etcd";
+		*ret_hint = "back that database up where it runs";
+	} else if (has_data) {
+		*ret_text = "k3s.service has data of etcd, but cluster-init is not set any more";
+		*ret_hint = "add `cluster-init: true` to /etc/rancher/k3s/config.yaml again (k3s's "
+			    "installer drops the option if it runs without it)";
+	} else {
+		*ret_text = "k3s.service keeps its data in SQLite, which greenboot-etcd does not "
+			    "protect";
+		*ret_hint = "start k3s with --cluster-init, which moves the data to etcd";
+	}
+	return true;
+}
+
+static bool
 is_rke2(const GbeTold *told, char **ret_why)
 {
 	(void)ret_why;
@@ -362,6 +383,7 @@ const GbeSystem gbe_systems[] = {
      k3s_variables,
      {"/etc/rancher/k3s/config.yaml", "config", "K3S_CONFIG_FILE", 'c', false},
      is_k3s,
+     .without_etcd = k3s_without_etcd,
      .application = true,
      .settings = k3s},
     {"RKE2",

@@ -62,6 +62,10 @@ typedef struct {
 	/* True: it is this system. *ret_why, newly allocated: why its data cannot be protected without configuration;
 	 * untouched otherwise. NULL: wherever the service is, this is the system. */
 	bool (*is_it)(const GbeTold *told, char **ret_why);
+	/* Why an application of this name has no etcd to protect, as "UNIT keeps its data in ...", and what a person can do.
+	 * @has_data: the default data directory has data of etcd. False: nothing can be said of it. NULL: not known. */
+	bool (*without_etcd)(const GbeTold *told, bool has_data, const char **ret_text,
+			     const char **ret_hint);
 	/* An installed application is in use: unprotected, it is worth a warning. */
 	bool application;
 	const char *marker; /* a file that the system also has; NULL: the service is enough */

@@ -251,8 +251,12 @@ gbe_notices_of_start(const GbeStartFacts *f, GPtrArray *notices)
 	if (!f->service_known) {
 		/* An application that has etcd is a better answer than the missing unit. */
 		(void)add_elsewhere(f, GBE_NOTICE_PRERUN, notices);
-		gbe_notice_add(notices, GBE_NOTICE_NO_SERVICE, SET_SERVICE, "there is no %s",
-			       f->service);
+		if (f->without_etcd != NULL)
+			gbe_notice_add(notices, GBE_NOTICE_NO_SERVICE, f->without_etcd_hint, "%s",
+				       f->without_etcd);
+		else
+			gbe_notice_add(notices, GBE_NOTICE_NO_SERVICE, SET_SERVICE,
+				       "there is no %s", f->service);
 		return;
 	}
 	if (f->other != NULL)

@@ -124,6 +124,8 @@ typedef struct {
 	const char *ambiguous;	     /* more than one system is there, and none is chosen */
 	const char *unprotected;     /* another application with etcd: its service */
 	const char *unprotected_why; /* why it was not detected; NULL: another one is configured */
+	const char *without_etcd,
+	    *without_etcd_hint; /* an application without an etcd to protect */
 } GbeStartFacts;
 
 /* Adds why prerun does not run before etcd, or runs before another etcd. */
