@@ -365,8 +365,8 @@ expect_scripts(const Script *scripts, guint n, const char *word, const char *say
  * from etcd.md; no 3.6 is available here. */
 START_TEST(scripted)
 {
-	EXPECT("healthy", "3.6.1, one member, revision 3, 4 KiB of 2 GiB", SAY(STATUS36), SAY(MEMBERS),
-	       SAY(HEADER), SAY(HEADER));
+	EXPECT("healthy", "3.6.1, one member, revision 3, 4 KiB of 2 GiB", SAY(STATUS36),
+	       SAY(MEMBERS), SAY(HEADER), SAY(HEADER));
 	/* An alarm of a later etcd; both alarms at once. */
 	EXPECT("other-alarm", "does not know", SAY(STATUS36), SAY(MEMBERS),
 	       SAY(HEADER "\x12\x04\x08\x02\x10\x03"), SAY(HEADER));
