@@ -657,7 +657,7 @@ define installation
 	$(Q)$(call put,0755,$(B)/installed/greenboot-etcd,$(bindir))
 	$(Q)$(call put,0755,$(shared) $(plain_hooks),$(libexecdir)/greenboot-etcd)
 	$(Q)$(if $(filter cluster,$(PROGRAMS)),$(call put_link,greenboot-etcd-cluster,$(libexecdir)/greenboot-etcd/greenboot-etcd-member))
-	$(Q)$(call put,0755,$(generator:%/generator=%/greenboot-etcd-generator),$(systemgeneratordir))
+	$(Q)$(call put,0755,$(if $(generator),$(B)/installed/greenboot-etcd-generator),$(systemgeneratordir))
 	$(Q)$(foreach d,$(sort $(dir $(shims))),$(call put_text,0755,$(filter \
 		$(d)%,$(wildcard $(d)*.sh)),$(greenbootdir)/$(patsubst greenboot.d/%/,%,$(d))) &&) :
 	$(Q)$(call put_text,0644,$(unit_files),$(systemdsystemunitdir),greenboot-etcd-)
@@ -704,7 +704,7 @@ install: all
 	$(Q)mkdir -p $(B)/installed
 	$(Q)$(link) $(rpath_cli) -o $(B)/installed/greenboot-etcd $(call objects,$(cli_sources)) \
 		$(shared) $(library) $(LDLIBS) $(pkg_libs)
-	$(Q)$(if $(generator),cp $(generator) $(generator:%/generator=%/greenboot-etcd-generator))
+	$(Q)$(if $(generator),cp $(generator) $(B)/installed/greenboot-etcd-generator)
 	$(installation)
 	$(Q)for f in $(patsubst %,'$(DESTDIR)$(systemdsystemunitdir)'/greenboot-etcd-%,$(notdir $(filter %.service,$(unit_files)))); do \
 		sed '1,/^\[Service\]/d' hooks/sandbox.conf >>"$$f" || exit 1; done

@@ -76,7 +76,7 @@ wrong_values() {
 	refused 1 "no deployment staged*" explain --booted=staged
 	refused 2 "--wait: *" health --wait=soon
 	refused 2 "restore needs*" restore
-	refused 2 "restore needs*" restore name --last-good
+	refused 2 "restore takes a name or --last-good*" restore name --last-good
 	refused 2 "--cancel stands alone*" restore --cancel name
 	refused 2 "--stop and --next-boot*" restore --stop --next-boot name
 	refused 2 "--stop and --live*" backup --stop --live
@@ -138,7 +138,7 @@ help() {
 	assert_exit 0 "$GBE" help restore
 	assert_match "help restore" "$OUT" "Usage: greenboot-etcd *restore NAME*"
 	for option in --version -V version; do
-		assert_exit 0 "$GBE" $option
+		assert_exit 0 "$GBE" "$option"
 		assert_match "version" "$OUT" "greenboot-etcd [0-9]*.[0-9]*.[0-9]*"
 	done
 	# In the groups of the page, each once; those of an optional program are on its own page.
@@ -219,7 +219,7 @@ configuration() {
 
 # All errors of all files at once, and settings that name something that is not there.
 every_error() {
-	local etc unit check
+	local etc unit
 
 	plain_root
 	etc=$ROOT/etc/greenboot-etcd
