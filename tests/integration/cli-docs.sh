@@ -175,10 +175,11 @@ completes_in_zsh() {
 		file=$0
 		complete_last "$@"' "$BIN/completion/_greenboot-etcd" "$@"
 }
+# fish also offers words that only resemble the last one.
 completes_in_fish() {
 	# shellcheck disable=SC2016 # fish's
 	PATH=$BIN:$PATH fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' \
-		"$BIN/completion/greenboot-etcd.fish" "$*" | cut -f1
+		"$BIN/completion/greenboot-etcd.fish" "$*" | cut -f1 | WORD=${*: -1} awk 'index($0, ENVIRON["WORD"]) == 1'
 }
 
 # offers_value WANTED VERB... --OPTION VALUE: the same for what follows "--OPTION=", which each shell has in its own form.

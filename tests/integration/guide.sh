@@ -64,6 +64,9 @@ elsewhere() {
 		make check-*|CI runs it|.ci/run|=
 		make asan|CI runs most of it|.ci/run|make D=asan,ubsan
 		make rpm|make check-rpm begins with it|Makefile|check-rpm: rpm
+		make deb|make check-deb begins with it|Makefile|check-deb: deb
+		make deb NOCHECK=1|make check-deb sets it|Makefile|check-deb: NOCHECK = 1
+		apt-get install ./build/deb/*|a root of its own installs them|tests/deb/deb.sh|apt-get install -q -y $(debs NEW greenboot-etcd)
 		make|a suite has what it made|Makefile|FAULTS=0 all helper-programs
 		make PROGRAMS=*|CI builds the base alone|.ci/run|make VARIANT=base PROGRAMS=
 		make install PROGRAMS=*|lint installs without them|tests/lint/build.sh|PROGRAMS=

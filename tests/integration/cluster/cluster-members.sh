@@ -111,7 +111,7 @@ refused() {
 	assert_match "the last one" "$ERR" "*the last voter*"
 	assert_exit 5 gbe member promote default
 	assert_exit 1 gbe member promote nobody
-	assert_match "the names" "$ERR" "*no member nobody: there are default*"
+	assert_match "the names" "$ERR" "*no member is named nobody; the members are default*"
 	assert_exit 2 gbe member add 127.0.0.1:1
 	assert_exit 2 gbe member add
 	assert_exit 2 gbe member remove default other
