@@ -293,7 +293,7 @@ for kind in $(kinds "xfs ext4" "$OTHER_FS"); do
 	run_case "damage-backup-data@$kind" backup_data "$kind"
 done
 run_case damage-backup-unreadable-disk@xfs backup_unreadable xfs EIO "Input/output error" 7 good
-run_case damage-backup-unreadable-memory@xfs backup_unreadable xfs ENOMEM "cannot validate*Cannot allocate memory" 7 good
+run_case damage-backup-unreadable-memory@xfs backup_unreadable xfs ENOMEM "cannot read*Cannot allocate memory" 7 good
 run_case damage-store_of_b store_of_b ext4
 run_case damage-store_of_b-gone store_of_b ext4 gone
 suite_end

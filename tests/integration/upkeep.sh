@@ -574,7 +574,7 @@ alarm_corrupt() {
 	assert_eq alarms "$(alarms)" CORRUPT
 	assert_exit 5 gbe --json alarm clear
 	fits error
-	assert_match why "$ERR" "*CORRUPT*never cleared*a good backup is missing*"
+	assert_match why "$ERR" "*CORRUPT*never cleared*good backup is missing*"
 	assert_exit 0 gbe backup mine --live
 	assert_exit 0 gbe mark good mine
 	good=$(json '.last_good.name' status)

@@ -416,8 +416,8 @@ gbe_restore_validate(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 	/* A disk that does not answer, or a process without descriptors or memory, says nothing about the backup. */
 	if (g_error_matches(local, GBE_ERROR, GBE_ERROR_FAILED) ||
 	    g_error_matches(local, GBE_ERROR, GBE_ERROR_UNREADABLE))
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot validate backup %s: %s",
-				 manifest->name, local->message);
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot validate the backup: %s",
+				 local->message);
 	return gbe_throw(error, GBE_ERROR_VERIFY_FAILED, "backup %s does not validate: %s",
 			 manifest->name, local->message);
 }

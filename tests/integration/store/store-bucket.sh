@@ -47,7 +47,7 @@ travels() { # on_swift BUCKET | scripted
 	fits status
 	assert_eq proved "$(jq -r .offsite.proved <<<"$OUT")" "$NAME"
 	assert_exit 0 gbe status
-	assert_match text "$OUT" "*Offsite*$NAME, proved*pushed*requests*"
+	assert_match text "$OUT" "*Off device*$NAME, proved*ago*"
 	assert_exit 0 gbe store list
 	assert_exit 0 gbe store prune
 	assert_match prune "$OUT" "nothing to remove*"
@@ -692,7 +692,7 @@ ${NAMES[1]}=waiting ${NAMES[3]}=unfinished ${NAMES[0]}=complete"
 	assert_eq "waiting" "$(jq -r '.offsite | .waiting, .waiting_newest, .failed_at > 0' <<<"$OUT" | xargs)" "4 ${NAMES[4]} true"
 	assert_match "why" "$(jq -r .offsite.failed <<<"$OUT")" "*${NAMES[4]}*not allowed*"
 	assert_exit 0 gbe status
-	assert_match "text" "$OUT" "*4 wait to be sent: *not allowed*"
+	assert_match "text" "$OUT" "*4 waiting to be sent: *not allowed*"
 	# Wherever it is cut, all four are kept, and those with a reason have it.
 	for ((pass = 1; pass <= 8; pass++)); do
 		for n in write-named write-renamed; do
