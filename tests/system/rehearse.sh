@@ -30,7 +30,7 @@ rehearse_locked() {
 	etcd_is <<<'echo "panic: no" >&2; exit 2'
 	rehearsed B failed "etcd ended (exit-code): panic: no"
 	assert_json .rehearsal.locked true status
-	assert_match "MOTD" "$(inside cat /run/motd.d/greenboot-etcd)" "*does not work on*greenboot-etcd status*"
+	assert_match "MOTD" "$(inside cat /run/motd.d/greenboot-etcd)" "*does not work on*Run \`*\`*"
 	last_words
 	BOOTS=()
 	reboot

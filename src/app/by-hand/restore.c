@@ -415,7 +415,7 @@ plan_restore(gpointer change, GError **error)
 	GbeByHandResult *result = &restore->result;
 	GbeObserved *observed = restore->session.observed;
 	const GbeRequest *request = &observed->facts->request;
-	const GbeManifest *source;
+	const GbeManifest *source = NULL;
 	const GbeAction *displace;
 	GbePlan *plan;
 
