@@ -219,7 +219,7 @@ leaves() {
 		(cd "$LIVE" && eval "${damage//X/peer.crt}")
 		LIGHT=yes renewed "peer.crt: it is missing or damaged" gbe --json certs renew
 		(cd "$LIVE" && eval "${damage//X/peer.key}")
-		renewed "peer.crt: its key does not match*" gbe --json certs renew
+		renewed "peer.crt: its key *" gbe --json certs renew
 	done
 	cp "$LIVE/peer.key" "$LIVE/server.key"
 	renewed "server.crt: its key does not match" gbe --json certs renew
