@@ -120,7 +120,7 @@ gbe_store_pull(GbeApp *app, const GbeStorePull *options, char **ret_name,
 	return true;
 }
 
-/* ---- prove ---- */
+/* ---- prove: reads, and has one effect, the record, so it has no table of steps (app/device/change.h) ---- */
 
 typedef struct {
 	GbeApp *app;

@@ -415,6 +415,7 @@ gbe_store_requests_run(GbeApp *app, const char *store, GPtrArray **ret_requests,
 	return true;
 }
 
+/* One effect, the removal of a file, so it has no table of steps (app/device/change.h). */
 bool
 gbe_store_requests_delete(GbeApp *app, const char *store, const char *name, bool dry_run,
 			  GError **error)

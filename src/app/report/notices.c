@@ -719,7 +719,9 @@ gbe_notices_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *loo
 		gbe_notice_add(to, GBE_NOTICE_NO_BACKUP,
 			       "`greenboot-etcd backup` takes one (--live or --stop)",
 			       "there is no good backup");
-		gbe_notice_step(to, "greenboot-etcd backup --stop");
+		gbe_notice_step(to, facts->clones == GBE_YES && facts->data_open == GBE_YES
+					? "greenboot-etcd backup --live"
+					: "greenboot-etcd backup --stop");
 	}
 	note_locked(facts, to);
 	note_intent(facts, to);

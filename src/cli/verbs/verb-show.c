@@ -3,23 +3,8 @@
 #include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
+#include "core/decide/decide.h"
 #include "core/json/parse.h"
-
-/* The first condition of gbe_decide_grade() that the backup does not meet. */
-static const char *
-why_unproven(const GbeManifest *manifest)
-{
-	if (manifest->verdict == GBE_VERDICT_RED)
-		return "greenboot's checks failed in the boot that wrote it";
-	if (manifest->verdict != GBE_VERDICT_GREEN)
-		return "no boot that wrote it was found good by greenboot";
-	if (manifest->health != GBE_HEALTH_HEALTHY)
-		return "etcd was not seen healthy in the boot that wrote it";
-	if (manifest->verified == GBE_VERIFIED_NO)
-		return "it is not verified yet; run `greenboot-etcd verify`";
-	return manifest->live ? "etcd had the data open while the backup was made"
-			      : "its good grade was taken back";
-}
 
 /* The members of the answer in the order of the lines, each with its label. A member without a label is only in the
  * JSON. @more: the manifest has it, but `list` has not. */
@@ -83,7 +68,7 @@ to_json(const GbeListEntry *entry, const GbeManifest *manifest, const char *path
 							    : json_node_new(JSON_NODE_NULL));
 	}
 	if (manifest->grade_reason == NULL && manifest->grade == GBE_GRADE_UNPROVEN)
-		gbe_json_set_string(object, "grade_reason", why_unproven(manifest));
+		gbe_json_set_string(object, "grade_reason", gbe_decide_why_unproven(manifest));
 	gbe_json_set_string(object, "path", path);
 	json_object_set_object_member(object, "manifest", whole);
 	return object;

@@ -47,5 +47,7 @@ void gbe_decide_make_periodic(const GbeFacts *facts, GbeManifest *manifest);
 GbePlan *gbe_decide_by_hand(GbeFacts *facts, const char *name, bool force);
 /* The grade that follows from verdict, health and verification. */
 GbeGrade gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified);
+/* Why @backup, which is unproven, is not good, for people. Static. */
+const char *gbe_decide_why_unproven(const GbeManifest *backup);
 /* Gives @backup the verdict and health of its run. false: @backup is another run's, or has them already. */
 bool gbe_decide_regrade(const GbeRunRecord *run, GbeManifest *backup);

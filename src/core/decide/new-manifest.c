@@ -5,13 +5,36 @@
 #include "core/backup-name.h"
 #include "core/decide/decision.h"
 
+/* The first condition of the grade good that is not met. NULL: all are. */
+static const char *
+why_not_good(GbeVerdict verdict, GbeHealth health, GbeVerified verified)
+{
+	if (verdict == GBE_VERDICT_RED)
+		return "greenboot's checks failed in the boot that wrote it";
+	if (verdict != GBE_VERDICT_GREEN)
+		return "no boot that wrote it was found good by greenboot";
+	if (health != GBE_HEALTH_HEALTHY)
+		return "etcd was not seen healthy in the boot that wrote it";
+	return verified == GBE_VERIFIED_NO ? "it is not verified yet; run `greenboot-etcd verify`"
+					   : NULL;
+}
+
 GbeGrade
 gbe_decide_grade(GbeVerdict verdict, GbeHealth health, GbeVerified verified)
 {
-	return verdict == GBE_VERDICT_GREEN && health == GBE_HEALTH_HEALTHY &&
-		       verified != GBE_VERIFIED_NO
-		   ? GBE_GRADE_GOOD
-		   : GBE_GRADE_UNPROVEN;
+	return why_not_good(verdict, health, verified) == NULL ? GBE_GRADE_GOOD
+							       : GBE_GRADE_UNPROVEN;
+}
+
+const char *
+gbe_decide_why_unproven(const GbeManifest *backup)
+{
+	const char *why = why_not_good(backup->verdict, backup->health, backup->verified);
+
+	if (why != NULL)
+		return why;
+	return backup->live ? "etcd had the data open while the backup was made"
+			    : "its good grade was taken back";
 }
 
 bool
