@@ -337,7 +337,7 @@ hooks_monitor() {
 	assert_eq "health" "$(metric 'health{health="healthy"}')" 1
 	assert_eq "verdict" "$(metric 'verdict{verdict="green"}')" 1
 	assert_eq "version" "$(metric 'build_info{version="'"$(make -s -C "$GBE_TOP" print-version)"'"}')" 1
-	assert_eq "held" "$(metric 'held{reason="etcd"}')" 0
+	assert_eq "held" "$(metric 'held{reason="open"}')" 0
 	# The same as the first line of status.
 	assert_eq "protected" "$(metric protected)" \
 		"$(jq 'if .status.protection.state == "protected" then 1 else 0 end' "$ROOT/run/greenboot-etcd/status.json")"
@@ -423,11 +423,12 @@ hooks_monitor_after_a_restore() {
 		'*operation="restore",result="done"*'
 	well_formed
 	stop_etcd
-	echo '{"held": true, "reason": "because of this test"}' >"$ROOT/run/greenboot-etcd/prerun-done"
+	echo '{"held": true, "hold": "open", "why": "because of this test", "reason": "because of this test"}' >"$ROOT/run/greenboot-etcd/prerun-done"
 	assert_exit 0 hook monitor
 	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*because of this test*"
 	assert_eq "cannot tell" "$(metric 'health{health="cannot-tell"}')" 1
-	assert_eq "held" "$(metric 'held{reason="etcd"}')" 1
+	assert_eq "held" "$(metric 'held{reason="open"}')" 1
+	assert_eq "not for another reason" "$(metric 'held{reason="unknown"}')" 0
 }
 
 # ---- the shims ----

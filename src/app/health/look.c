@@ -141,6 +141,9 @@ look_at_service(GbeApp *app, GbeHealthFacts *facts)
 	    facts->held
 		? g_strdup(gbe_json_string(done, "why", gbe_json_string(done, "reason", NULL)))
 		: NULL;
+	facts->hold = facts->held
+			  ? gbe_words_find(&gbe_hold_words, gbe_json_string(done, "hold", NULL))
+			  : GBE_HOLD_NO;
 	facts->service = GBE_SERVICE_UNKNOWN;
 	if (app->below_root || unit == NULL || !gbe_unit_query(unit, &state, NULL))
 		return;

@@ -219,7 +219,10 @@ put_health(GString *to, const GbeHealthFacts *facts, const GbeHealthReport *repo
 	put(to, METRIC_DB_SIZE, facts->db_size);
 	put(to, METRIC_DB_IN_USE, facts->db_in_use);
 	put_help(to, METRIC_HELD);
-	put_labelled(to, METRIC_HELD, gbe_notice_kind_check(GBE_NOTICE_HELD), facts->held);
+	for (guint hold = GBE_HOLD_NO; hold < GBE_N_HOLDS; hold++)
+		put_labelled(to, METRIC_HELD,
+			     hold == GBE_HOLD_NO ? "unknown" : gbe_words_get(&gbe_hold_words, hold),
+			     facts->held && facts->hold == hold);
 }
 
 static void

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "core/decide/hold.h"
 #include "core/tri.h"
 #include "core/words.h"
 
@@ -45,6 +46,7 @@ typedef struct {
 	bool notifies; /* the service reports when it is ready; it is RUNNING only then */
 	bool held;     /* prerun holds etcd back */
 	char *held_why;
+	GbeHold hold;	     /* the kind of that hold; GBE_HOLD_NO: unknown, or not held back */
 	bool on_trial;	     /* an OS rollback would bring back a deployment that was green */
 	bool began_empty;    /* etcd began with an empty database, although there was data before */
 	GbeTri data_refused; /* the data was written for a newer etcd than this one */
