@@ -132,6 +132,8 @@ close_run(GbeApp *app, GError **error)
 	if (recorded && !gbe_observe_again(app, &options, observed, error))
 		return false;
 	gbe_observe_inside(observed);
+	/* A backup records the version of its system. */
+	gbe_deployments_read_versions(observed->deployments);
 	shutdown = gbe_decide_shutdown(observed->facts);
 	if (shutdown->step == GBE_SHUTDOWN_WAIT) {
 		if (!gbe_data_wait_closed(app, observed->data, CLOSED_WAIT_SECONDS, error) ||
@@ -147,12 +149,6 @@ close_run(GbeApp *app, GError **error)
 				 observed->data->path);
 	if (shutdown->step == GBE_SHUTDOWN_NOTHING)
 		return true;
-	/* A backup records the version of its system. */
-	if (shutdown->backup != NULL || shutdown->displaced != NULL) {
-		gbe_deployments_read_versions(observed->deployments);
-		gbe_shutdown_free(shutdown);
-		shutdown = gbe_decide_shutdown(observed->facts);
-	}
 	backup = shutdown->equal;
 	if (shutdown->backup != NULL && take_closing_backup(app, observed, shutdown, &backup_error))
 		backup = shutdown->backup;

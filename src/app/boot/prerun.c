@@ -507,14 +507,9 @@ decide_once(Prerun *p)
 		gbe_observe_inside(observed);
 	if (observed->facts->rejected == NULL)
 		observed->facts->rejected = g_hash_table_ref(p->rejected);
+	/* A backup records the version of its system. */
+	gbe_deployments_read_versions(observed->deployments);
 	plan = gbe_decide(observed->facts);
-	/* A backup records the version of its system: no other start has to read them. */
-	if (gbe_plan_find(plan, GBE_ACTION_BACKUP) != NULL ||
-	    gbe_plan_find(plan, GBE_ACTION_DISPLACE) != NULL) {
-		gbe_deployments_read_versions(observed->deployments);
-		gbe_plan_free(plan);
-		plan = gbe_decide(observed->facts);
-	}
 	/* The initramfs lacks ostree's list and all mounts but the root's, so it decides nothing else. */
 	if (p->app->initramfs && !plan->asked) {
 		fail_request(p->app, observed, plan);

@@ -46,8 +46,8 @@ char *gbe_deployments_neighbour(const GbeDeployments *deployments);
 /* The listed deployments as people know them (core/deployment-name.h): of GbeDeploymentName, newly allocated, in boot
  * order. Empty if the list is unknown. Reads the versions. */
 GPtrArray *gbe_deployments_names(GbeDeployments *deployments);
-/* Reads the os-release of each listed deployment whose commit has no version, once. A boot needs this only before it
- * makes a backup. An unreadable version stays unknown. */
+/* Reads the os-release of each listed deployment whose commit has no version, once. Not for a start
+ * that makes no backup and shows no names. An unreadable version stays unknown. */
 void gbe_deployments_read_versions(GbeDeployments *deployments);
 const GbeListed *gbe_deployments_find(const GbeDeployments *deployments, const GbeDeployment *ref);
 /* Opens the tree of a deployment. *ret_path: absolute, without --root; newly allocated. */
