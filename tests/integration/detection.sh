@@ -95,7 +95,7 @@ k3s_configured() {
 	image
 	mkdir -p "$ROOT/etc/rancher/k3s"
 	printf '[Service]\nExecStart=/usr/bin/k3s server\n' >"$ROOT/$UNITS/k3s.service"
-	says "Not protected: there is no etcd.service"
+	says "Not protected: k3s.service keeps its data in SQLite, which greenboot-etcd does not protect"
 	k3s_yaml k3s.service 'cluster-init: true'
 	k3s_yaml k3s.service '"cluster-init": true'
 	k3s_yaml k3s.service 'cluster-init : true'
