@@ -484,8 +484,8 @@ gbe_token_read(GbeApp *app, const char *path, GbePki *ret_pki, GError **error)
 	key = find_key(text, size, &length);
 	if (key == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s has no private key: it is not a "
-				 "token of `greenboot-etcd cluster token`",
+				 "%s has no private key, so this file is not a token; run "
+				 "`greenboot-etcd cluster token FILE` on a member",
 				 path);
 	if (!g_str_has_prefix(text, ROTATION))
 		return take_authority(text, size, key, length, path, &ret_pki->signer, error);

@@ -92,16 +92,15 @@ find_next(const GbePkiChange *change, GbeAuthority *ret_next, GError **error)
 		return false;
 	next = gbe_authority_equal(&token->signer, own) ? &token->other : &token->signer;
 	if (next == &token->signer && !gbe_authority_equal(&token->other, own))
-		return gbe_throw(
-		    error, GBE_ERROR_REFUSED,
-		    "%s: the token does not have the authority of this device; write "
-		    "it with `greenboot-etcd cluster token` on a member of its cluster "
-		    "that has taken step 1",
-		    options->token);
+		return gbe_throw(error, GBE_ERROR_REFUSED,
+				 "%s: the token does not have the authority of this device; run "
+				 "`greenboot-etcd cluster token FILE` on a member of its cluster "
+				 "that has taken step 1",
+				 options->token);
 	if (next->certificate == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s: the token has no next authority; write it with "
-				 "`greenboot-etcd cluster token` on a member that has taken step 1",
+				 "%s: the token has no next authority; run `greenboot-etcd "
+				 "cluster token FILE` on a member that has taken step 1",
 				 options->token);
 	*ret_next = *next;
 	*next = (GbeAuthority){0};

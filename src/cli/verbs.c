@@ -76,7 +76,7 @@ static const GbeVerb verbs[] = {
      .group = "Backing up and restoring"},
     {"restore", "Replace the data with a backup", "restore before-experiment --stop",
      gbe_verb_restore, gbe_options_restore,
-     GBE_TAKES({"NAME|--last-good", GBE_A_BACKUP, .optional = true})},
+     GBE_TAKES({"NAME|--last-good|--cancel", GBE_A_BACKUP, .optional = true})},
     {"undo", "Put back the data that the last restore replaced", "undo --stop", gbe_verb_undo,
      gbe_options_undo},
     {"snapshot", "Save etcd's own snapshot, or show what one holds",

@@ -36,8 +36,9 @@ find_others(GbeClusterFrame *frame, GError **error)
 	const GbeClusterMember *member;
 
 	if (!gbe_cluster_look(app, &cluster, error))
-		return gbe_prefix(error, "a member whose etcd is down is removed by another one "
-					 "(`greenboot-etcd member remove`), and reset here");
+		return gbe_prefix(error, "etcd must run for this. If it is lost, run "
+					 "`greenboot-etcd member remove MEMBER` on another member "
+					 "and `greenboot-etcd cluster reset` here");
 	if (!check_own(frame, cluster, error))
 		return false;
 	/* A device that has left gives no lock back, and the others would wait for it. */

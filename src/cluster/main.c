@@ -33,7 +33,7 @@ static const GbeOption cluster_options[] = {
      .words = "init, join, recover"},
     {"from", 0, &arg_from, "Begin with a backup, or with a snapshot file (a path)", "BACKUP|FILE",
      GBE_A_BACKUP "," GBE_A_FILE, "init"},
-    {"token", 0, &arg_token, "Read the authority from a file of `cluster token`", "FILE",
+    {"token", 0, &arg_token, "Read the authority from a file of `cluster token FILE`", "FILE",
      GBE_A_FILE, "join, rejoin"},
     {"data", 0, &arg_data, "Compare a copy of another member's data; may be repeated", "DIRECTORY",
      GBE_A_DIRECTORY, "recover", G_OPTION_ARG_FILENAME_ARRAY},
@@ -399,12 +399,10 @@ set_up(GbeCli *cli, char **arguments, GError **error)
 	GbeClusterSetup options = options_of(cli, arguments);
 	g_auto(GbeClusterSetupResult) result = {0};
 
-	if (arg_if_needed && (options.url != NULL || arg_dry_run || arg_force || arg_token != NULL))
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "--if-needed goes with cluster rejoin, without URL, --dry-run, "
-				 "--force and --token");
-	if (set == gbe_cluster_rejoin && options.url == NULL && !arg_if_needed)
-		return gbe_throw(error, GBE_ERROR_USAGE, "cluster rejoin needs its argument, URL");
+	if (arg_if_needed && (arg_dry_run || arg_force || arg_token != NULL))
+		return gbe_throw(
+		    error, GBE_ERROR_USAGE,
+		    "--if-needed cannot be combined with --dry-run, --force or --token");
 	if (!gbe_verb_duration("--timeout", arg_timeout, WAIT_MOST, &options.timeout, error))
 		return false;
 	if (arg_if_needed) {
@@ -545,7 +543,8 @@ static const GbeVerb cluster_words[] = {
     {"join", "Make this device's etcd one more member of a cluster",
      "cluster join https://192.0.2.1:2379 --token=/run/token", set_up, NULL, GBE_TAKES({"URL"})},
     {"rejoin", "Join again, if the data is damaged or gone, or this member was removed",
-     "cluster rejoin https://192.0.2.1:2379", set_up, NULL, GBE_TAKES({"URL", .optional = true})},
+     "cluster rejoin https://192.0.2.1:2379", set_up, NULL,
+     GBE_TAKES({"URL|--if-needed", .optional = true})},
     {"token", "Write the authority of this device for other members", "cluster token /run/token",
      write_token, NULL, GBE_TAKES({"FILE", GBE_A_FILE})},
     {"leave", "Remove this device from its cluster", "cluster leave -n", leave},

@@ -413,10 +413,11 @@ gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 		return false;
 	if (!add_member(&step, urls, &added, error)) {
 		gbe_rethrow(error, GBE_ERROR_PARTIAL);
-		return gbe_prefix(error,
-				  "%s was removed, but the new member was not added; run "
-				  "`greenboot-etcd member add` to complete the replacement",
-				  member->name);
+		return gbe_prefix(
+		    error,
+		    "%s was removed, but the new member was not added; run "
+		    "`greenboot-etcd member add PEER-URL` to complete the replacement",
+		    member->name);
 	}
 	ret_result->id = added.id;
 	ret_result->said = g_strdup_printf("%s %s removed, and %s", member->name,

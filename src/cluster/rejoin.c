@@ -75,7 +75,7 @@ ask_others(Rejoin *r, GbeCluster **ret_cluster, GError **error)
 		return gbe_throw(
 		    error, GBE_ERROR_CANNOT_TELL,
 		    "no other member is known; `greenboot-etcd list` shows the backups "
-		    "that `greenboot-etcd restore` takes");
+		    "that `greenboot-etcd restore NAME` takes");
 	return gbe_cluster_look_by(r->app, urls, NULL, ret_cluster, error);
 }
 
@@ -233,7 +233,7 @@ check_others(Rejoin *r, GError **error)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "%s is a member of another cluster, %s and not %s; to become one "
 				 "of its members: "
-				 "`greenboot-etcd cluster reset --force`, then `cluster join`",
+				 "`greenboot-etcd cluster reset --force`, then `cluster join URL`",
 				 r->app->config->etcd.endpoint, cluster_id, r->cluster_id);
 	for (guint i = 0; i < cluster->members->len; i++) {
 		const GbeClusterMember *member = cluster->members->pdata[i];

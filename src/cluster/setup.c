@@ -81,9 +81,8 @@ gbe_cluster_settings_read(GbeClusterFrame *frame, GbeClusterSetup *setup, GError
 	if (!gbe_read_in_root(app->root_fd, GBE_CLUSTER_ENV, GBE_CERTS_FILE_MAX, &text, &size,
 			      &local))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "this device's etcd was not made a member by `cluster init` or "
-				 "`cluster join`, and this program changes no other one's settings "
-				 "(%s)",
+				 "this member was not set up with `cluster init` or `cluster join "
+				 "URL`, so its settings are not managed here (%s)",
 				 local->message);
 	frame->settings = gbe_run_environment(NULL, text);
 	for (guint i = 0; i < G_N_ELEMENTS(fields); i++)
@@ -219,9 +218,10 @@ gbe_cluster_certify(gpointer change, GError **error)
 	if (present != NULL)
 		return token == NULL || check_token(frame, present, error);
 	if (token == NULL && frame->options.url != NULL)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "this device has no certificates of the cluster: --token=FILE, "
-				 "made by `greenboot-etcd cluster token` on a member, brings them");
+		return gbe_throw(
+		    error, GBE_ERROR_USAGE,
+		    "this device has no certificates of the cluster: --token=FILE, "
+		    "made by `greenboot-etcd cluster token FILE` on a member, brings them");
 	if (token == NULL)
 		return gbe_pki_change(app, GBE_PKI_INIT, &options, made, error);
 	/* Certificates of another cluster would stay: the cluster is asked before they are on the disk. */

@@ -11,8 +11,9 @@ static const struct {
 	const char *code, *advice;
 } advices[] = {
     {"bbolt-unknown-format", "look at it with the etcd that wrote it"},
-    {"bbolt-byte-swapped", "it was written on a machine of the other byte order: restore it there, "
-			   "with `etcdctl snapshot save` and `snapshot restore` between the two"},
+    {"bbolt-byte-swapped",
+     "a machine of the other byte order wrote this file: restore it there, and move "
+     "the data with `etcdctl snapshot save` and `etcdctl snapshot restore`"},
     {"wal-torn", "nothing: etcd cuts the unfinished record off when it starts"},
     {"wal-tail", "nothing: etcd clears the bytes after the log's end when it starts"},
     {"wal-unknown-format", "look at it with the etcd that wrote it"},

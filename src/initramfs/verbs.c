@@ -10,7 +10,7 @@ static const GbeVerb verbs[] = {
     {"verify", "Look into backups, the data, or a snapshot file", "verify @1", gbe_verb_verify,
      gbe_options_verify, GBE_TAKES({"[NAME...|PATH]", GBE_A_BACKUP})},
     {"restore", "Put a backup in the place of the data", "restore --last-good", gbe_verb_restore,
-     gbe_options_restore, GBE_TAKES({"NAME|--last-good", GBE_A_BACKUP, .optional = true})},
+     gbe_options_restore, GBE_TAKES({"NAME|--last-good|--cancel", GBE_A_BACKUP, .optional = true})},
     {"undo", "Put back what the last restore displaced", "undo", gbe_verb_undo, gbe_options_undo},
     {"boot", "Do what rd.greenboot-etcd.restore= asks for, once", "boot", gbe_verb_boot,
      .own_config = true},

@@ -442,7 +442,7 @@ static const GbeVerb words[] = {
      push_snapshot, NULL, GBE_TAKES({"[NAME|PATH]", GBE_A_BACKUP "," GBE_A_FILE})},
     {"pull", "Make a snapshot file of a snapshot, or of the latest",
      "store pull latest /var/tmp/etcd.db", pull_snapshot, NULL,
-     GBE_TAKES({"NAME", GBE_SNAPSHOT_LATEST}, {"FILE", GBE_A_FILE})},
+     GBE_TAKES({"NAME|" GBE_SNAPSHOT_LATEST, GBE_SNAPSHOT_LATEST}, {"FILE", GBE_A_FILE})},
     {"verify", "Read a snapshot, or the latest, back in full", "store verify", verify_snapshot,
      NULL, GBE_TAKES({"[NAME]", GBE_SNAPSHOT_LATEST})},
     {"send", "Send the queue, the newest first", "store send --wait", send_queue},

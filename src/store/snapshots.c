@@ -303,8 +303,8 @@ gbe_snapshot_store_pick(const GbeSnapshotStore *store, const char *name,
 	if (gbe_history_is_newer(known, found->name))
 		return gbe_throw(error, GBE_ERROR_REFUSED,
 				 "the newest snapshot in %s is %s, but this device has pushed or "
-				 "pulled %s: that one was removed, or this is another store. "
-				 "`store pull %s` takes the older snapshot",
+				 "pulled %s: that one was removed, or this is another store; "
+				 "`greenboot-etcd store pull %s FILE` takes the older snapshot",
 				 store->depot->shown, found->name, known, found->name);
 	*ret_stored = found;
 	return true;

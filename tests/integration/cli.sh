@@ -76,8 +76,9 @@ wrong_values() {
 	refused 1 "no deployment staged*" explain --booted=staged
 	refused 2 "--wait: *" health --wait=soon
 	refused 2 "restore needs*" restore
-	refused 2 "restore takes a name or --last-good*" restore name --last-good
-	refused 2 "--cancel stands alone*" restore --cancel name
+	refused 2 "restore takes only one of NAME|--last-good|--cancel*" restore name --last-good
+	refused 2 "restore takes only one of NAME|--last-good|--cancel*" restore --cancel name
+	refused 2 "--cancel can be combined with --dry-run only*" restore --cancel --stop
 	refused 2 "--stop and --next-boot*" restore --stop --next-boot name
 	refused 2 "--stop and --live*" backup --stop --live
 	refused 2 "the description*" backup -d $'two\nlines'
@@ -141,6 +142,10 @@ help() {
 		assert_exit 0 "$GBE" "$option"
 		assert_match "version" "$OUT" "greenboot-etcd [0-9]*.[0-9]*.[0-9]*"
 	done
+	# With --version a call is checked, but not done.
+	assert_exit 0 "$GBE" --root=/nowhere alarm clear -n --version
+	refused 2 "--dry-run does not go with alarm list*" alarm list -n --version
+	refused 2 "restore takes no more than *" restore a b --version
 	# In the groups of the page, each once; those of an optional program are on its own page.
 	install_with "$GBE_MEM/base"
 	assert_eq groups "$("$GBE_MEM/base/greenboot-etcd" help | headings)" "$(headings_of greenboot-etcd)"

@@ -306,8 +306,8 @@ prune_backups(gpointer change, GError **error)
 				  ? facts->booted_why
 				  : "the booted one is not in ostree's list: is /boot mounted?";
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "ostree's deployments are not known (%s), so nothing is pruned; "
-				 "`greenboot-etcd delete` removes by name",
+				 "ostree's deployments are unknown (%s), so nothing was pruned; "
+				 "`greenboot-etcd delete NAME` removes one backup",
 				 why);
 	}
 	if (facts->store == GBE_NO)

@@ -90,7 +90,7 @@ describe_files(Packing *packing, const char *endpoint)
 	g_string_append_printf(
 	    packing->readme,
 	    "Certificates for a client of etcd at %s, packed by `greenboot-etcd certs "
-	    "export`.\nThe key gives every right that this client has: keep it "
+	    "export FILE`.\nThe key gives every right that this client has: keep it "
 	    "as you keep a password.\n\n",
 	    shown);
 	for (guint i = 0; i < N_FILES; i++) {

@@ -288,20 +288,12 @@ request(GbeCli *cli, const GbeByHandRestore *options, GError **error)
 }
 
 static bool
-check_restore(char **arguments, bool undo, GError **error)
+check_restore(GError **error)
 {
-	if (arg_cancel) {
-		if (arguments[0] != NULL || arg_last_good || arg_stop || arg_next_boot ||
-		    arg_force || arg_keep_existing != NULL || arg_skip_backup)
-			return gbe_throw(error, GBE_ERROR_USAGE, "--cancel stands alone");
-		return true;
-	}
-	if (!undo && arguments[0] == NULL && !arg_last_good)
+	if (arg_cancel && (arg_stop || arg_next_boot || arg_force || arg_keep_existing != NULL ||
+			   arg_skip_backup))
 		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "restore needs the name of a backup or --last-good");
-	if (arguments[0] != NULL && arg_last_good)
-		return gbe_throw(error, GBE_ERROR_USAGE,
-				 "restore takes a name or --last-good, not both");
+				 "--cancel can be combined with --dry-run only");
 	if (arg_stop && arg_next_boot)
 		return gbe_throw(error, GBE_ERROR_USAGE,
 				 "--stop and --next-boot exclude each other");
@@ -343,7 +335,7 @@ gbe_verb_restore(GbeCli *cli, char **arguments, GError **error)
 	g_auto(GbeByHandResult) result = {0};
 	g_autofree char *place = NULL;
 
-	if (!check_restore(arguments, false, error) || !resolve_place(cli->app, &place, error))
+	if (!check_restore(error) || !resolve_place(cli->app, &place, error))
 		return false;
 	options.keep_existing = place;
 	if (arg_cancel)
@@ -368,7 +360,7 @@ gbe_verb_undo(GbeCli *cli, char **arguments, GError **error)
 				    .announce_data = cli};
 	g_auto(GbeByHandResult) result = {0};
 
-	if (!check_restore(arguments, true, error))
+	if (!check_restore(error))
 		return false;
 	if (arg_cancel)
 		return cancel(cli, error);
