@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# Everything that a suite needs, in order. Sourced.
+# Sources everything that a suite needs, in order.
 
 OWN_NETWORK=yes
 GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -7,18 +7,18 @@
 # and etcd.sh.
 
 BOOTED=     # name of the booted deployment
-PRERUN=     # exit status of the last prerun, empty: it was not there to run
+PRERUN=     # exit status of the last prerun; empty if prerun was not installed
 FINALIZE=   # the same of finalize
 HEALTH=     # the same of the health hook
-PRERUN_US=0 # how long it took
+PRERUN_US=0 # duration of the last prerun
 FINALIZE_US=0
 CLOCK=0     # seconds that the device's clock is ahead of the machine's
-UPTIME=0    # the same of the time since its boot
+UPTIME=0    # time since the boot, for the last prerun
 MASKED=     # yes: prerun is masked
 ETCD_OPTIONS=()
-TRACER=()  # what programs are started with, e.g. strace
+TRACER=()  # a program that starts the others, e.g. strace
 
-# program NAME: its path in the build directory.
+# program NAME: prints its path in the build directory.
 program() {
 	if [[ $1 == greenboot-etcd ]]; then
 		echo "$BUILD/greenboot-etcd"
@@ -35,7 +35,7 @@ built() {
 	done
 }
 
-# install_with DIR [PROGRAM...]: the command in DIR, with these optional programs and no others.
+# install_with DIR [PROGRAM...]: puts the command and these optional programs into DIR, and no other optional program.
 install_with() {
 	local dir=$1 program
 	shift
@@ -48,13 +48,13 @@ install_with() {
 	done
 }
 
-# gbe VERB...: the operator's command on ROOT.
+# gbe VERB...: runs the operator's command on ROOT.
 gbe() { on_device "$BUILD/greenboot-etcd" --root="$ROOT" "$@"; }
-# data_of NAME: the tree of that backup.
+# data_of NAME: prints the path of that backup's data.
 data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1 || true; }
-# ledger FILTER: jq's, on the records of the ledger as one array.
+# ledger FILTER: runs jq's FILTER on the records of the ledger, as one array.
 ledger() { sed 's/^[^ ]* //' "$ROOT/var/lib/greenboot-etcd/ledger" | jq -rs "$1"; }
-# ledger_line JSON: as a line of the ledger, with its checksum.
+# ledger_line JSON: prints JSON as a line of the ledger, with its checksum.
 ledger_line() {
 	python3 - "$1" <<-'EOF'
 		import sys
@@ -66,14 +66,14 @@ ledger_line() {
 		print("%08x %s" % (crc ^ 0xffffffff, sys.argv[1]))
 	EOF
 }
-# hook NAME [ARG...]
+# hook NAME [ARG...]: runs a boot program on ROOT.
 hook() {
 	local name=$1
 	shift
 	on_device "$BUILD/hooks/$name" --root="$ROOT" "$@"
 }
 
-# With the device's clock, and never for longer than any of them may take.
+# The program runs with the device's clock, and not longer than any boot program may take.
 on_device() {
 	if [[ $CLOCK != 0 ]]; then
 		LD_PRELOAD=$GBE_PREPARED/clock.so/clock.so GBE_TEST_CLOCK=$CLOCK GBE_TEST_UPTIME=$UPTIME timeout 120 \
@@ -83,14 +83,14 @@ on_device() {
 	fi
 }
 
-# clock_set SECONDS|1970: the device's clock is the machine's plus that; or it starts in 1970.
+# clock_set SECONDS|1970: sets the device's clock to the machine's clock plus SECONDS, or lets it start in 1970.
 clock_set() {
 	CLOCK=$1
 	[[ $CLOCK != 1970 ]] || CLOCK=-$EPOCHSECONDS
 	prepared_tool clock.so
 }
 
-# config_write: the base configuration. Further keys: config GROUP KEY=VALUE..., as drop-ins.
+# config_write: writes the base configuration. Further keys come from config GROUP KEY=VALUE..., as drop-ins.
 config_write() {
 	mkdir -p "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d"
 	cat >"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf" <<-EOF
@@ -110,13 +110,13 @@ config() {
 		printf '[%s]\n%s\n' "$group" "$setting" \
 			>"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/50-$group-${setting%%=*}.conf"
 	done
-	# A person would not pull the plug right after it.
+	# A person does not cut the power directly after an edit, so the file is flushed.
 	sync -f "$ROOT"
 }
 
 unconfig() { rm -f "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf.d/50-$1-$2.conf"; }
 
-# device KIND [FLAVOUR [SIZE]]: a new device: ROOT with an ostree sysroot, deployment A, greenboot.
+# device KIND [FLAVOUR [SIZE]]: makes a new device: ROOT with an ostree sysroot, deployment A, greenboot.
 device() {
 	root_new "$1" "${3-}"
 	STATEROOT=${DEVICE_STATEROOT:-fedora-iot}
@@ -130,7 +130,7 @@ device() {
 	config_write
 }
 
-# As a directory, for whatever file system; the update's commit is also in its repository.
+# The device is made as a directory that fits any file system. The update's commit is also in its repository.
 device_make() {
 	root_new none
 	sysroot_init "$STATEROOT"
@@ -146,13 +146,13 @@ device_make() {
 	echo "${DEPLOYMENT[A]}" >"$1/A"
 }
 
-# has_program: does the booted deployment carry greenboot-etcd?
+# has_program: succeeds if the booted deployment has greenboot-etcd.
 has_program() {
 	local id=${DEPLOYMENT[$BOOTED]-$BOOTED}
 	[[ -e $ROOT/ostree/deploy/$STATEROOT/deploy/${id#"$STATEROOT-"}/usr/libexec/greenboot-etcd/prerun ]]
 }
 
-# boot NAME [--soft] [--cmdline=TEXT]: up to the point where etcd would start.
+# boot NAME [--soft] [--cmdline=TEXT]: boots NAME up to the moment where etcd would start.
 boot() {
 	local soft='' extra='' count link
 	BOOTED=$1
@@ -165,8 +165,8 @@ boot() {
 		shift
 	done
 	if [[ $soft ]]; then
-		# Same kernel, same /run; systemd counts. (On a device the command line stays, too,
-		# and libostree is asked instead; below --root it is what names the deployment.)
+		# A soft reboot keeps the kernel and /run; systemd counts it. On a device the command line also stays,
+		# and libostree names the deployment. Below --root, the command line names it.
 		count=$(cat "$ROOT/run/greenboot-etcd/soft-reboots" 2>/dev/null || echo 0)
 		mkdir -p "$ROOT/run/greenboot-etcd"
 		echo $((count + 1)) >"$ROOT/run/greenboot-etcd/soft-reboots"
@@ -180,7 +180,7 @@ boot() {
 	link=$(boot_link "$BOOTED")
 	echo "BOOT_IMAGE=/boot/vmlinuz root=/dev/vda2 rw ostree=$link${extra:+ $extra}" \
 		>"$ROOT/proc/cmdline"
-	# The suite's work in the initramfs.
+	# This part stands for the initramfs.
 	[[ $soft ]] || ! declare -F before_prerun >/dev/null || before_prerun
 	start_prerun
 }
@@ -203,7 +203,7 @@ start_prerun() {
 	esac
 }
 
-# up NAME [OPTION...]: boot, and etcd where prerun lets it start.
+# up NAME [OPTION...]: boots NAME, and starts etcd if prerun allows it.
 up() {
 	boot "$@"
 	[[ ${PRERUN:-0} != 0 ]] || start_etcd "${ETCD_OPTIONS[@]}"
@@ -211,7 +211,7 @@ up() {
 
 # ---- the ways down ----
 
-# shutdown: what an orderly one does: etcd, greenboot-etcd, greenboot, ostree, in this order.
+# shutdown: ends etcd, greenboot-etcd, greenboot and ostree in the order of a real shutdown.
 shutdown() {
 	stop_etcd
 	start_finalize
@@ -232,16 +232,16 @@ start_finalize() {
 	cat "$FINALIZE_LOG" >&2
 }
 
-# powercut: no program hears of it, and what was not on the disk is gone.
+# powercut: ends every program without a signal. Unflushed writes are lost.
 powercut() {
 	kill_etcd
 	disk_cut
 }
 
-# crash: the kernel's end, but the disk got everything that was written.
+# crash: ends the kernel. The disk has everything that was written.
 crash() { kill_etcd; }
 
-# machine_on [OPTION...]: GRUB chooses the entry; up to where etcd would start.
+# machine_on [OPTION...]: lets GRUB choose the entry, and boots up to the moment where etcd would start.
 machine_on() {
 	local id
 
@@ -265,9 +265,9 @@ reboot() {
 
 # ---- the power goes away while a program works ----
 
-# fault_points NAME: the points that a start of it passes now, one a line, as NAME@PASS. It really
-# runs: on a device that is thrown away or loaded again afterwards.
-# LEVEL=ci: the steps of the operation, not those of each file and record, which the crash suite has.
+# fault_points NAME: prints the points that a start of NAME passes now, one a line, as NAME@PASS. The start is real,
+# so the device is thrown away or loaded again afterwards. LEVEL=ci prints the steps of the operation only; the crash
+# suite plays the points of each file and record.
 fault_points() {
 	local points
 
@@ -281,8 +281,7 @@ fault_points() {
 	fi
 }
 
-# cut_in NAME POINT: starts it; when it is at POINT, the power goes away. Fails where it never gets
-# there (it has run to its end then).
+# cut_in NAME POINT: starts NAME and cuts the power when it reaches POINT. Fails if NAME ends before that.
 cut_in() {
 	local pid
 
@@ -299,13 +298,13 @@ cut_in() {
 	return 1
 }
 
-# boot_cut NAME POINT: a boot that ends in its prerun.
+# boot_cut NAME POINT: boots NAME and cuts the power in its prerun.
 boot_cut() {
 	MASKED=yes boot "$1"
 	cut_in prerun "$2"
 }
 
-# device_save / device_load: a device that is off, to play several futures of it.
+# device_save / device_load: saves a device that is off, to play several continuations of it.
 device_save() {
 	[[ $IMAGE ]]
 	umount -R "$ROOT"
@@ -316,7 +315,7 @@ device_save() {
 	root_mounts
 }
 
-# same_boot: after either, as if the machine had not been off.
+# same_boot: continues the boot after device_save or device_load, as if the machine had not been off.
 same_boot() {
 	mount -t tmpfs -o mode=0755 tmpfs "$ROOT/run"
 	touch "$ROOT/run/ostree-booted"

@@ -14,7 +14,7 @@ counts the requests that come as far as to it):
     METHOD-REGEX TARGET-REGEX FAULT [COUNT]    TARGET is /path?query as sent; COUNT: N times, or A-B: the Ath to the Bth
     clock SECONDS                              the server's clock goes so much ahead, also in its Date
 
-A word that begins with # is ignored, but makes a line another one, so that its COUNT begins anew. Faults:
+A word that begins with # is ignored. A line with it counts as another line, with a COUNT of its own. Faults:
 
     500 503 403 404 400 409 501 301[:URL] 307[:URL], or a name of ERRORS: S3's answer of that kind
     reset            the connection is reset after the request was read; nothing was done
@@ -554,7 +554,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def refuse(self, refusal):
         if not refusal.code or self.sent:
             return
-        # An early refusal spares a client that waits for "100 Continue" the sending.
+        # An early refusal saves a client that waits for "100 Continue" from sending the body.
         if self.left and not self.expects and not self.headers.get("Transfer-Encoding"):
             self.fault = "" if self.fault in ("cut", "slow") else self.fault
             self.drain()
@@ -732,10 +732,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise Refused("InvalidArgument", "Invalid Encoding Method specified in Request")
         if "encoding-type" in self.query:
             return lambda name: escape(quote(name))
-        # As S3 does it: characters that XML has no way to say as a reference, which no parser takes.
+        # S3 writes characters that XML cannot express as references, which no parser accepts. This server does the
+        # same.
         return lambda name: re.sub("[\x00-\x08\x0b-\x1f]", lambda hit: "&#%d;" % ord(hit.group()), escape(name))
 
-    many = {}  # PREFIX and N: the sorted names that many-names has made up
+    many = {}  # PREFIX and N: the sorted names of the fault many-names
 
     @staticmethod
     def stamp(seconds):
@@ -834,7 +835,7 @@ class Server(http.server.ThreadingHTTPServer):
     tls = None
 
     def finish_request(self, request, client_address):
-        # In the connection's own thread: one that never says hello holds up no other.
+        # The handshake runs in the connection's own thread: a client that sends nothing does not block the others.
         if self.tls:
             request.settimeout(60)
             request = self.tls.wrap_socket(request, server_side=True, suppress_ragged_eofs=True)
@@ -877,7 +878,7 @@ def main():
     try:
         server = Server(("127.0.0.1", options.port), Handler)
     except OSError:
-        server = Server(("127.0.0.1", 0), Handler)  # somebody else has it by now
+        server = Server(("127.0.0.1", 0), Handler)  # the old port is taken
     server.over = threading.Event()
     server.store, server.control = Store(options.directory), Control(options.control)
     server.log = os.open(options.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

@@ -2,16 +2,18 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# A server of S3's API that fails on request: bucket-server.py, which lists the faults. Sourced after scratch.sh and
-# etcd.sh, which has the certificates. The server ends with the shell that started it (never start it in a $(...)).
+# A server of S3's API that fails on request. bucket-server.py lists the faults. Sourced after scratch.sh and etcd.sh,
+# which makes the certificates. The server ends with the shell that started it, so a suite does not start it in a
+# $(...).
 
 BUCKET_DIR=
 BUCKET_PID=
 BUCKET_FAULTS=0
 
-# bucket_start DIR [OPTION...]: returns when it listens. Sets and exports BUCKET_URL, BUCKET_CA, BUCKET_KEY_ID,
-# BUCKET_SECRET (another one in each DIR) and BUCKET_REGION. A further start in DIR has the earlier objects, uploads and
-# log, and the port if it is free. The certificate also stays (a test may exchange it in DIR/tls); faults do not.
+# bucket_start DIR [OPTION...]: starts the server and waits until it listens. Sets and exports BUCKET_URL, BUCKET_CA,
+# BUCKET_KEY_ID, BUCKET_SECRET (another one in each DIR) and BUCKET_REGION. A second start in DIR keeps objects,
+# uploads, the log, and the port if it is free. The certificate in DIR/tls also stays, unless a test replaces it.
+# Faults do not stay.
 bucket_start() {
 	local n port=0
 
@@ -57,7 +59,7 @@ bucket_stop() {
 
 bucket_make() { mkdir -p "$BUCKET_DIR/objects/$1"; } # NAME
 
-# bucket_fault LINE...: one more fault each, after those that there are. Each counts for itself, also the same again.
+# bucket_fault LINE...: adds faults to those that are set. Each line counts separately, also a repeated one.
 bucket_fault() {
 	local line
 
@@ -69,22 +71,22 @@ bucket_fault() {
 
 bucket_no_faults() { rm -f -- "$BUCKET_DIR/control"; }
 
-# bucket_requests PATTERN: how many lines of the log fit that extended regular expression.
-# METHOD TARGET STATUS RECEIVED FAULT
+# bucket_requests PATTERN: counts the lines of the log that match an extended regular expression. A line is
+#    METHOD TARGET STATUS RECEIVED FAULT
 bucket_requests() { grep -cE -- "$1" "$BUCKET_DIR/requests" 2>/dev/null || true; }
 
 bucket_forget_requests() { : >"$BUCKET_DIR/requests"; }
 
-# bucket_objects [BUCKET]: their keys, sorted, also when the server is down.
+# bucket_objects [BUCKET]: prints the keys of the objects, sorted. The server may be down.
 bucket_objects() {
 	find "$BUCKET_DIR/objects/${1-}" -name '*.json' -exec jq -r .key {} + | LC_ALL=C sort
 }
 
-bucket_uploads() { # those that were neither completed nor aborted: ID KEY
+bucket_uploads() { # uploads that were neither completed nor aborted: ID KEY
 	find "$BUCKET_DIR/uploads" -name upload.json -exec jq -r '.id + " " + .key' {} + | LC_ALL=C sort
 }
 
-# bucket_age SECONDS: those are so much older.
+# bucket_age SECONDS: makes all objects and uploads older by SECONDS.
 bucket_age() {
 	local file
 
@@ -94,10 +96,10 @@ bucket_age() {
 	done
 }
 
-# bucket_file BUCKET KEY: the file that has the object, to look at it or to damage it.
+# bucket_file BUCKET KEY: prints the path of the object's file, which a test reads or damages.
 bucket_file() { echo "$BUCKET_DIR/objects/$1/$(printf %s "$2" | sha256sum | cut -c 1-64)"; }
 
-# bucket_curl /BUCKET[/KEY][?QUERY] [ARG...]: a signed request, as swift_curl.
+# bucket_curl /BUCKET[/KEY][?QUERY] [ARG...]: sends a signed request, like swift_curl.
 bucket_curl() {
 	local digest=()
 

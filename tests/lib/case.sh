@@ -2,16 +2,16 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# Named cases: each in a subshell, with a log of its own that has every command; one line each on
-# stdout: `ok NAME`, `not ok NAME: why` or `skip NAME: why`. Sourced last.
+# Named cases. Each runs in a subshell and has a log with its commands. A case prints one line on stdout: `ok NAME`,
+# `not ok NAME: why` or `skip NAME: why`. Sourced last.
 
 SUITE=$(basename "$0" .sh)
 CASE_LOGS=${TEST_LOGS:-$GBE_TOP/build/test-logs}/cases
-CASES_SEEN=0 CASES_PLAYED=0 # the first also has those of other parts
+CASES_SEEN=0 CASES_PLAYED=0 # the first counts also the cases of other parts
 CASES_FAILED=0
 declare -A CASES_NAMED=()
 
-# suite_begin [ARG...]: the first line of a suite: root, tools, namespaces.
+# suite_begin [ARG...]: is the first line of a suite. Checks for root and tools, and makes the namespaces.
 suite_begin() {
 	local tool
 
@@ -34,7 +34,8 @@ suite_end() {
 	exit $((CASES_FAILED > 0))
 }
 
-# run_case NAME FUNCTION [ARG...]. CASE=GLOB chooses. PART=2/4: the second of them, the sixth and so on.
+# run_case NAME FUNCTION [ARG...]: plays a case. CASE=GLOB chooses by name. PART=2/4 plays the second case, the sixth
+# and so on.
 run_case() {
 	local name=$1 log rc trace
 	shift
@@ -58,7 +59,7 @@ run_case() {
 		trap 'case_broke "${BASH_SOURCE##*/}:$LINENO: $BASH_COMMAND"' ERR
 		set -eEuo pipefail
 		set -x
-		# One command: the shell leaves it on some errors without a word to the trap.
+		# The block is one command: on some errors the shell ends without calling the trap.
 		{
 			"$@"
 			: >"$CASE_WHY.passed"
@@ -84,8 +85,8 @@ run_case() {
 OTHER_FS="btrfs btrfs-subvol xfs-noreflink"
 EVERY_FS="xfs ext4 $OTHER_FS"
 
-# kinds CI [MORE]: the file systems to play on: FS; from LEVEL=full on all; LEVEL=ci: one of CI, in turns, as most cases
-# have nothing new to tell on a second one.
+# kinds CI [MORE]: prints the file systems to play on. LEVEL=ci: one of CI, in turns, as most cases have the same
+# result on each. LEVEL=full and higher: all of CI and MORE. FS overrides both.
 kinds() {
 	local turn=${#SUITE} list
 	if [[ ${FS-} || ${LEVEL:-ci} != ci ]]; then
@@ -98,8 +99,8 @@ kinds() {
 	echo "${list[turn % ${#list[@]}]}"
 }
 
-# play PREFIX NAME...: the functions PREFIX_NAME, on every file system; LEVEL=ci: each on one that clones or one that
-# copies, in turns. FS says otherwise.
+# play PREFIX NAME...: plays the functions PREFIX_NAME on every file system. LEVEL=ci: each on a file system that
+# clones or on one that copies, in turns. FS overrides both.
 play() {
 	local prefix=$1 number kind kinds
 	shift
@@ -147,7 +148,7 @@ assert_match() { [[ $2 == $3 ]] || fail "$1: $2, expected $3"; }
 assert_exists() { [[ -e $1 || -L $1 ]] || fail "$1 is missing"; }
 assert_missing() { [[ ! -e $1 && ! -L $1 ]] || fail "$1 exists"; }
 
-# assert_exit STATUS COMMAND...: stdout and stderr are kept in OUT and ERR.
+# assert_exit STATUS COMMAND...: runs COMMAND and keeps stdout in OUT and stderr in ERR.
 assert_exit() {
 	local want=$1 rc=0
 	shift
@@ -157,7 +158,7 @@ assert_exit() {
 	[[ $rc == "$want" ]] || fail "$*: status $rc, expected $want: $ERR"
 }
 
-# json FILTER VERB [ARG...]: a value of the command's JSON.
+# json FILTER VERB [ARG...]: prints a value of the command's JSON.
 json() {
 	local filter=$1
 	shift
@@ -171,7 +172,7 @@ assert_json() {
 	[[ $got == "$want" ]] || fail "$* $filter: $got, expected $want"
 }
 
-# fits SCHEMA: OUT, what the last command printed, is of that schema.
+# fits SCHEMA: checks OUT, the output of the last command, against that schema.
 fits() {
 	local question answer complaint
 
@@ -180,11 +181,11 @@ fits() {
 		python3 "$GBE_LIB/fits.py" "$GBE_TOP/data/schema" "$GBE_MEM" </dev/null >"$GBE_MEM/fits.log" 2>&1 &
 	fi
 	echo "$OUT" >"$GBE_MEM/fits.json"
-	# For both directions: open() then does not wait.
+	# Both pipes are opened for reading and writing, so that open() does not wait.
 	exec {question}<>"$GBE_MEM/fits" {answer}<>"$GBE_MEM/fitting"
 	echo "$1" >&"$question"
 	IFS= read -r -t 60 complaint <&"$answer" || complaint="no answer: $(<"$GBE_MEM/fits.log")"
 	exec {question}>&- {answer}>&-
 	[[ ! $complaint ]] || fail "it does not fit $1.json: $complaint: $OUT"
 }
-of() { jq -r "$1" <<<"$OUT"; } # FILTER: of what the last command printed
+of() { jq -r "$1" <<<"$OUT"; } # FILTER: jq's, on the output of the last command

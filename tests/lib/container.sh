@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# A device with the installed units and programs: a container that a real systemd boots from a real ostree deployment.
-# It has the machine's /usr, and the program in /usr/local. Sourced after all.sh.
+# A device with the installed units and programs: a real systemd boots a real ostree deployment in a container. /usr
+# is the machine's, and the program is in /usr/local. Sourced after all.sh.
 
 CGROUPS=/sys/fs/cgroup/unified
 [[ -e $CGROUPS/cgroup.procs ]] || CGROUPS=/sys/fs/cgroup
@@ -14,7 +14,7 @@ need_nspawn() {
 	exit 0
 }
 
-# container_device [STATEROOT]: deployments of nothing but an /etc, and the program installed.
+# container_device [STATEROOT]: makes deployments that consist of an /etc only, and installs the program.
 container_device() {
 	root_new xfs
 	umount "$ROOT/proc"
@@ -25,7 +25,7 @@ container_device() {
 	install -d -o etcd -m 0700 "$VAR/lib/etcd"
 }
 
-# installed: what is built, as it is installed, in INSTALLED.
+# installed: installs the build below INSTALLED.
 installed() {
 	prepared installed install_make "$BUILD/greenboot-etcd" "$BUILD"/hooks/* "$GBE_TOP"/{hooks,data,greenboot.d}/* "$GBE_TOP"/hooks/*/*
 	INSTALLED=$PREPARED
@@ -35,8 +35,8 @@ install_make() {
 	MAKEFLAGS='' make -s --no-print-directory -C "$GBE_TOP" install DESTDIR="$1" prefix=/usr/local
 }
 
-# populate NAME COMMANDS: the deployment's /etc: etcd, with its data in CONTAINER_DATA, and a person. The person runs
-# the commands after etcd is up or has failed, and then turns the machine off.
+# populate NAME COMMANDS: fills the deployment's /etc with etcd, which has its data in CONTAINER_DATA, and a person.
+# The person runs COMMANDS after etcd is up or has failed, and then turns the machine off.
 populate() {
 	local etc units
 	chmod 0755 "$(deployment_dir "$1")"
@@ -66,8 +66,8 @@ populate() {
 	ln -sf ../etcd.service ../person.service "$units/multi-user.target.wants/"
 }
 
-# run NAME [OPTION...]: boots it, until it is off. LOG: what the journal has of it, in order. OPTIONs are
-# systemd-nspawn's. With HOST, several run at a time, each with its name, and with the NETWORK that these options make.
+# run NAME [OPTION...]: boots the container and waits until it is off. LOG is its journal, in order. OPTION is one of
+# systemd-nspawn. HOST and a NETWORK allow several containers at a time.
 NETWORK=(--private-network)
 run() {
 	local group=$CGROUPS/${GBE_SCRATCH##*/}${HOST:+-$HOST} rc=0
@@ -81,7 +81,7 @@ run() {
 			--bind="$ROOT/boot:/boot" --bind="$VAR:/var" "${@:2}" --boot \
 			systemd.unit=multi-user.target ${ASAN_OPTIONS:+systemd.setenv="ASAN_OPTIONS=$ASAN_OPTIONS"}
 	) </dev/null >&2 || rc=$?
-	# nspawn makes another one in the hierarchy of version 1.
+	# nspawn makes another cgroup in the hierarchy of version 1.
 	find /sys/fs/cgroup{/systemd,/unified,}/"${group##*/}" -depth -type d -exec rmdir {} \; \
 		2>/dev/null || true
 	assert_eq "systemd-nspawn" "$rc" 0
@@ -91,7 +91,7 @@ run() {
 	grep -E 'greenboot-etcd|person|bash' "$LOG" >&2
 }
 
-# in_order PATTERN...: lines of the journal, one after the other.
+# in_order PATTERN...: expects these lines in the journal, in this order.
 in_order() {
 	local at=0 line pattern
 	for pattern; do

@@ -6,10 +6,10 @@
 
 ETCD=${ETCD:-etcd}
 ETCDCTL=${ETCDCTL:-etcdctl}
-# The etcd that an update of the operating system brings (.ci/fetch-etcd-next); empty: none here.
+# The etcd of the next Debian (.ci/fetch-etcd-next); empty if the machine lacks it.
 ETCD_NEXT=${ETCD_NEXT-/var/cache/greenboot-etcd/etcd-next/usr/bin/etcd}
 [[ -x $ETCD_NEXT ]] || ETCD_NEXT=
-# with ETCD CASE...: by another etcd
+# with ETCD CASE...: plays the cases with another etcd.
 with() {
 	local ETCD=$1
 	"${@:2}"
@@ -17,13 +17,13 @@ with() {
 ETCD_PID=
 ETCD_HOST=127.0.0.1
 ETCD_PORT=
-ETCD_IN=() # a command that starts it elsewhere
+ETCD_IN=() # a command that starts etcd elsewhere
 ETCD_LOG=
-PEER_PIDS=() # of other members, each with the options that it was started with
+PEER_PIDS=() # the options that each other member was started with
 PEER_OPTIONS=()
-declare -gA ETCD_OF=() # deployment -> its etcd, where that is another one
+declare -gA ETCD_OF=() # deployment -> its etcd, if it has another one
 
-# Two free ports in a row, below the range that the kernel hands out.
+# Takes two consecutive free ports below the range that the kernel hands out.
 etcd_ports() {
 	local port try
 	for try in {1..50}; do
@@ -39,14 +39,14 @@ etcd_ports() {
 
 port_free() { ! { : <>"/dev/tcp/127.0.0.1/$1"; } 2>/dev/null; }
 
-# etcd_program ETCD: below ROOT, /usr/bin/etcd is this one, where a case put no other there.
+# etcd_program ETCD: makes ETCD the /usr/bin/etcd below ROOT, unless a case put another one there.
 etcd_program() {
 	local program=${ROOT-}/usr/bin/etcd
 
 	[[ -n ${ROOT-} && -d $ROOT ]] || return 0
 	[[ ! -e $program ]] || grep -qa '^# started by etcd_run' "$program" || return 0
 	mkdir -p "$ROOT/usr/bin"
-	# A full disk keeps the last one.
+	# On a full disk the old program stays.
 	printf '#!/bin/sh\n# started by etcd_run\nexec %s "$@"\n' "$(command -v "$1")" >"$GBE_MEM/etcd-program"
 	cmp -s "$GBE_MEM/etcd-program" "$program" ||
 		install -m 0755 "$GBE_MEM/etcd-program" "$program" 2>/dev/null || rm -f "$program"
@@ -57,7 +57,7 @@ etcd_run() {
 
 	ETCD_LOG=$GBE_MEM/etcd.log
 	etcd_program "${ETCD_OF[${BOOTED:--}]-$ETCD}"
-	# Elections within a tenth of a second: no other member takes part.
+	# Elections take a tenth of a second: no other member takes part.
 	"${ETCD_IN[@]}" "${ETCD_OF[${BOOTED:--}]-$ETCD}" --name=default --data-dir="$DATA" --logger=zap --log-outputs=stderr \
 		--listen-client-urls="$client" --advertise-client-urls="$client" \
 		--listen-peer-urls="$peer" --initial-advertise-peer-urls="$peer" \
@@ -66,7 +66,7 @@ etcd_run() {
 	ETCD_PID=$!
 }
 
-# start_etcd [OPTION...]: returns when it is healthy.
+# start_etcd [OPTION...]: starts etcd and waits until it is healthy.
 start_etcd() {
 	local try
 
@@ -85,7 +85,7 @@ start_etcd() {
 	return 1
 }
 
-# This etcd listens there, and not another one of this suite.
+# The port belongs to this etcd, and not to another etcd of this suite.
 etcd_listens() {
 	local local_address state inode port
 	{ local - && set +x; } 2>/dev/null
@@ -100,8 +100,8 @@ etcd_listens() {
 	return 1
 }
 
-# etcd_ask SECONDS REQUEST [BODY]: ANSWER is what etcd says over HTTP within that time. The shell asks itself: to start
-# etcdctl takes many times as long as its question.
+# etcd_ask SECONDS REQUEST [BODY]: sets ANSWER to etcd's answer over HTTP within that time. The shell sends the
+# request: a start of etcdctl takes much longer than the request.
 etcd_ask() {
 	local connection body=${3-}
 	{ local - && set +x; } 2>/dev/null
@@ -114,7 +114,7 @@ etcd_ask() {
 	[[ $ANSWER == 'HTTP/1.'?' 200 '* ]] || { echo "$2: ${ANSWER:-no answer}" >&2 && return 1; }
 }
 
-# etcd_healthy: says so itself, within two seconds.
+# etcd_healthy: succeeds if etcd reports its health within two seconds.
 etcd_healthy() { etcd_ask 2 'GET /health' 2>/dev/null && [[ $ANSWER == *'"true"'* ]]; }
 
 etcd_wait() {
@@ -135,7 +135,7 @@ need_etcd_next() {
 
 etcd_running() { [[ $ETCD_PID ]] && kill -0 "$ETCD_PID" 2>/dev/null; }
 
-# As systemd does it: one that does not end (without its peers it may wait for them) is killed at last.
+# etcd gets SIGTERM and after a while SIGKILL, like from systemd. Without its peers etcd may not end alone.
 stop_etcd() {
 	local n
 	[[ $ETCD_PID ]] || return 0
@@ -157,8 +157,8 @@ kill_etcd() {
 
 # ---- over TLS ----
 
-# certificates DIR [NAME]: a CA, a server's certificate, and a client's (client.crt), with one that was good until
-# yesterday (old.crt) for the same key.
+# certificates DIR [NAME]: makes a CA, a server's certificate, a client's (client.crt), and one that expired yesterday
+# (old.crt) for the same key.
 certificates() {
 	mkdir -p "$1"
 	(
@@ -175,8 +175,8 @@ certificates() {
 	)
 }
 
-# etcd_over_tls DIR: from its next start on, etcd listens at ETCD_TLS, too, where it asks for a client's
-# certificate; those are in DIR.
+# etcd_over_tls DIR: from its next start on, etcd also listens at ETCD_TLS and asks for a client's certificate. The
+# certificates are in DIR.
 etcd_over_tls() {
 	local port=$((ETCD_PORT + 2))
 	certificates "$1"
@@ -189,8 +189,8 @@ etcd_over_tls() {
 
 # ---- a cluster: the device's etcd and others, in memory ----
 
-# join_peers COUNT [OPTION...]: so many members more. OPTION is one of `member add`. (With
-# --strict-reconfig-check, etcd wants five seconds between one and the next.)
+# join_peers COUNT [OPTION...]: adds COUNT members. OPTION is one of `member add`. With --strict-reconfig-check, etcd
+# wants five seconds between two members.
 join_peers() {
 	local own=$ETCD_PORT count=$1 n port answer options
 	shift
@@ -216,7 +216,7 @@ start_peer() {
 	PEER_PIDS[$1]=$!
 }
 
-# wait_members COUNT: so many have begun, and there is a leader.
+# wait_members COUNT: waits until COUNT members have started and one is the leader.
 wait_members() {
 	local n
 	for ((n = 0; n < 500; n++)); do
@@ -244,7 +244,7 @@ kill_peers() {
 ctl() { "$ETCDCTL" --endpoints="http://$ETCD_HOST:$ETCD_PORT" "$@"; }
 get() { ctl get --print-value-only "$1"; }
 
-# base64_of TEXT: BASE64 is TEXT, encoded. The shell does it where that is quicker than starting a program.
+# base64_of TEXT: sets BASE64 to TEXT, encoded. The shell does short texts faster than a program.
 base64_of() {
 	local LC_ALL=C letters=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/ i a b c
 	{ local - && set +x; } 2>/dev/null
@@ -280,12 +280,12 @@ del() {
 	etcd_ask 10 'POST /v3/kv/deleterange' "{\"key\":\"$BASE64\"}"
 }
 
-# put_many PREFIX COUNT [VALUE]: COUNT keys in few transactions.
+# put_many PREFIX COUNT [VALUE]: writes COUNT keys in few transactions.
 put_many() {
 	local n operations value=${3:-value}-
 	{ local - && set +x; } 2>/dev/null
 
-	# In full groups of three letters, so that the number can be put after it.
+	# The prefix has full groups of three letters, so that the number can follow its encoding.
 	while ((${#value} % 3)); do value+=-; done
 	base64_of "$value" && value=$BASE64
 	for ((n = 0; n < $2; )); do
@@ -301,8 +301,7 @@ put_many() {
 	done
 }
 
-# The stopped data in some 400 extents more, byte for byte the same: blocks of the WAL's unused end, where
-# there are zeros anyway.
+# The stopped data gets some 400 more extents with the same bytes: zeros are written into the WAL's unused end.
 fragment_data() {
 	local wal size i
 
@@ -320,9 +319,9 @@ key_count() { ctl get "" --prefix -w json | jq -r '.count // 0'; }
 
 revision() { etcd_ask 10 'POST /v3/kv/range' '{"key":"AA=="}' && [[ $ANSWER =~ \"revision\":\"([0-9]+)\" ]] && echo "${BASH_REMATCH[1]}"; }
 
-# etcd_state: everything that must be the same again, in one line: etcd's own hash over all keys with their values and
-# revisions, the revision, member and cluster id. 64-bit ids are cut out as text: jq would round them. (HTTP has only
-# the hash of the file in etcd 3.4.)
+# etcd_state: prints in one line what must be the same after a restore. It has etcd's hash over all keys, values and
+# revisions, the revision, member and cluster id. 64-bit ids are cut out as text: jq would round them. (Over HTTP,
+# etcd 3.4 only has the hash of the file.)
 etcd_state() {
 	local all hash
 	all=$(ctl --command-timeout=600s endpoint hashkv -w json) || return 1
@@ -333,7 +332,7 @@ etcd_state() {
 		"${BASH_REMATCH[1]}"
 }
 
-# The etcdctl of etcd 3.6, which lacks `snapshot restore` and `defrag --data-dir`, without etcdutl next to it.
+# Makes an etcdctl like that of etcd 3.6: it lacks `snapshot restore` and `defrag --data-dir`, and etcdutl is missing.
 etcdctl_of_3_6() {
 	mkdir -p "$ROOT/usr/bin"
 	cat >"$ROOT/usr/bin/etcdctl" <<'SH'
@@ -346,7 +345,8 @@ SH
 	chmod 0755 "$ROOT/usr/bin/etcdctl"
 }
 
-# lose_row DB: a row of the bucket "key" less, in each page but the last: only who reads every row sees it.
+# lose_row DB: removes one row of the bucket "key" from each page except the last. Only a reader of every row can
+# notice.
 lose_row() {
 	btrfs property set -f -ts "${1%/member/snap/db}" ro false 2>/dev/null || true
 	python3 - "$1" <<'PYTHON'

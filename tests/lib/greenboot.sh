@@ -2,12 +2,13 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# greenboot in its two flavours, after its sources: the writers of each GRUB variable, the hooks that run, and the way
-# back to the old system. No registry carries greenboot, so this is a stand-in. Sourced after boot.sh.
+# Both flavours of greenboot, after their sources. Played are the programs that write each GRUB variable, the hooks
+# that run, and the way back to the old system. No registry has greenboot, so this is a stand-in. Sourced after
+# boot.sh.
 
 FLAVOUR=none # shell (0.15), rust (0.16.4) or none
 MAX_BOOT_ATTEMPTS=3
-AFTER=stay # what greenboot does after the last judging: stay or reboot
+AFTER=stay # result of the last verdict: stay or reboot
 
 # ---- grubenv: the real block of 1024 bytes ----
 
@@ -32,7 +33,7 @@ grubenv_store() {
 	printf '%s%s' "$text" "${rest// /#}" >"$ROOT/boot/grub2/grubenv"
 }
 
-# grubenv_edit KEY=VALUE|KEY...: sets, or without = unsets.
+# grubenv_edit KEY=VALUE|KEY...: sets KEY, or unsets it if no value is given.
 grubenv_edit() {
 	local change line text=
 	while IFS= read -r line; do
@@ -47,7 +48,7 @@ grubenv_edit() {
 	grubenv_store <<<"$text"
 }
 
-# The snippet in grub.cfg, before an entry is chosen. Sets GRUB_INDEX.
+# Does what the snippet in grub.cfg does before an entry is chosen. Sets GRUB_INDEX.
 grub_choose() {
 	local counter
 
@@ -128,7 +129,7 @@ greenboot_enabled() { [[ -L $ROOT/etc/systemd/system/multi-user.target.wants/gre
 
 # ---- what it does at each moment ----
 
-# update NAME [COMMIT-NAME]: an update is staged; the shell flavour sets the counter right then.
+# update NAME [COMMIT-NAME]: stages an update. The shell flavour sets the counter at this moment.
 update() {
 	stage "$@"
 	if [[ $FLAVOUR == shell ]] && greenboot_enabled; then
@@ -136,7 +137,7 @@ update() {
 	fi
 }
 
-# The Rust flavour's set-rollback-trigger.service stops just before ostree finalizes.
+# In the Rust flavour, set-rollback-trigger.service stops just before ostree finalizes.
 greenboot_at_shutdown() {
 	local id
 
@@ -145,14 +146,14 @@ greenboot_at_shutdown() {
 	grubenv_edit "greenboot_next_deployment_id=$id" fallback=1
 }
 
-# After prerun, before any hook. If GRUB fell back, the rollback is made permanent here.
+# Runs after prerun and before any hook. If GRUB fell back, this makes the rollback permanent.
 greenboot_check_fallback() {
 	local next booted
 
 	greenboot_enabled || return 0
 	booted=${DEPLOYMENT[$BOOTED]#"$STATEROOT-"}
 	if [[ $FLAVOUR == shell && $(grubenv_get boot_counter) == -1 ]]; then
-		# Like the script of that name: where ostree cannot write, the counter stays.
+		# The counter stays if ostree cannot write, like in the script of that name.
 		if make_default "$BOOTED"; then
 			grubenv_edit boot_counter
 		fi
@@ -166,8 +167,8 @@ greenboot_check_fallback() {
 	fi
 }
 
-# judge green|red: the health check of one boot: greenboot-etcd's own required check, then another one of the system,
-# which decides on green or red. Then the hooks of that colour, and the consequences.
+# judge green|red: plays the health check of one boot: greenboot-etcd's required check, and one of the system, which
+# decides the colour. The hooks of that colour and the consequences follow.
 judge() {
 	local colour=$1
 
@@ -195,7 +196,7 @@ greenboot_red() {
 
 	counter=$(grubenv_get boot_counter)
 	if [[ $FLAVOUR == shell ]]; then
-		# redboot-auto-reboot refuses where nothing is counted.
+		# redboot-auto-reboot does not reboot without a counter.
 		[[ ! $counter || $counter == -1 ]] || AFTER=reboot
 		return
 	fi
@@ -208,13 +209,13 @@ greenboot_red() {
 			make_default "$(deployment_name "$(sysroot_list | sed -n 2p)")"
 			grubenv_edit boot_counter greenboot_next_deployment_id
 		else
-			AFTER=stay # gives up: manual intervention
+			AFTER=stay # gives up: a person must act
 		fi
 	fi
 }
 
-# fail_until_rollback [FUNCTION]: the deployment that is up goes red, boot after boot, until greenboot
-# has another one booted. FUNCTION is what the workload does in each further boot of it.
+# fail_until_rollback [FUNCTION]: lets the booted deployment go red until greenboot boots another one. FUNCTION is
+# what the workload does in each further boot.
 fail_until_rollback() {
 	local name=$BOOTED boots=1
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 #
-# A real GRUB, which counts boots. QEMU starts it as if it were a kernel (lnxboot.img). It finds /boot by its label,
-# reads and writes the grubenv there, and its menu comes from ostree's loader/entries. Sourced after greenboot.sh, whose
-# grub_choose() is this same rule, played.
+# A real GRUB, which counts boots. QEMU starts it like a kernel (lnxboot.img). It finds /boot by its label and reads
+# and writes the grubenv there. Its menu comes from ostree's loader/entries. Sourced after greenboot.sh, whose
+# grub_choose() plays the same rule without GRUB.
 
 GRUB_MODULES=(biosdisk ext2 search_label normal configfile loadenv test echo serial terminal linux reboot)
 
-# grub_image FILE: once a suite.
+# grub_image FILE: makes the image of GRUB, once a suite.
 grub_image() {
 	cat >"$GBE_MEM/grub.cfg" <<-'EOF'
 		search.fs_label boot root
@@ -18,9 +18,9 @@ grub_image() {
 	cat /usr/lib/grub/i386-pc/lnxboot.img "$GBE_MEM/grub.core" >"$1"
 }
 
-# grub_menu [WORD...]: grub.cfg for the next boot, on the mounted /boot. WORD: what a person adds to the
-# entry's command line there. Fedora's GRUB does the same with its blscfg and decrement, which Debian's
-# does not have; the rule itself is greenboot's, reference/greenboot.md 3.1.
+# grub_menu [WORD...]: writes grub.cfg for the next boot to the mounted /boot. WORD is what a person adds to the
+# entry's command line. Fedora's GRUB has blscfg and decrement for this; Debian's lacks both. The rule is greenboot's
+# (reference/greenboot.md 3.1).
 grub_menu() {
 	local entry n
 

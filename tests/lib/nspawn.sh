@@ -2,23 +2,23 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# The device as a machine that boots on its own: systemd-nspawn starts the deployment that GRUB's rule chooses, on the
-# device's own disk. Its units do all the work; the suite watches, and acts as a person would. Sourced last.
+# The device as a machine that boots alone: systemd-nspawn starts the deployment that GRUB's rule chooses, on the
+# device's disk. The units do all the work. The suite watches, and acts as a person would. Sourced last.
 
 VAR=       # the stateroot's var, as seen from outside
-NSPAWN=    # its process
+NSPAWN=    # the machine's process
 LEADER=    # the machine's process 1
 ENDED=     # how it went down: off, reboot or cut
 BOOTS=()   # what was booted, in order
 CONSOLE=   # the console of this boot
-DEVICE_ETCD_PORT=2379 # where its etcd answers without TLS
+DEVICE_ETCD_PORT=2379 # address at which etcd answers without TLS
 START_LIMIT=${START_LIMIT:-60}
 
-# machine_begin [BASE...]: once a suite, after suite_begin.
+# machine_begin [BASE...]: is called once a suite, after suite_begin.
 machine_begin() {
-	# nspawn keeps things below /run, and may not meet another suite's.
+	# nspawn keeps files below /run, which another suite must not share.
 	mount -t tmpfs -o mode=0755 tmpfs /run
-	# A cgroup of its own, of the second version: the machine's systemd takes what is below it.
+	# The machine's systemd gets a cgroup of version 2 below this one.
 	CGROUPS=/sys/fs/cgroup/unified
 	[[ -e $CGROUPS/cgroup.procs ]] || CGROUPS=/sys/fs/cgroup
 	cgroups_sweep
@@ -27,7 +27,7 @@ machine_begin() {
 
 machine_end() { cgroup_remove "${GBE_SCRATCH##*/}"; }
 
-# Directories of killed suites: empty by now.
+# Removes directories of killed suites, which are empty by now.
 cgroups_sweep() {
 	local group
 	for group in /sys/fs/cgroup{/systemd,/unified,}/greenboot-etcd-test.*; do
@@ -39,8 +39,8 @@ cgroup_remove() {
 	find /sys/fs/cgroup{/systemd,/unified,}/"$1" -depth -type d -exec rmdir {} \; 2>/dev/null || true
 }
 
-# device KIND [FLAVOUR]: a new device with the deployment A. KIND: a file system, or mount: ext4, and
-# the data on an XFS of its own; mount-ext4: on a small ext4.
+# device KIND [FLAVOUR]: makes a new device with the deployment A. KIND is a file system, or mount: ext4 with the data
+# on an XFS of its own; mount-ext4: with the data on a small ext4.
 device() {
 	local kind=$1
 
@@ -53,7 +53,7 @@ device() {
 	DATA=$VAR/lib/etcd
 	FLAVOUR=${2:-shell}
 	BOOTS=()
-	# The journal of the first boot is to be there in the second.
+	# The second boot must find the journal of the first.
 	mkdir -p "$ROOT/boot/grub2" "$VAR/lib" "$VAR/log/journal"
 	ln -sfn grub2 "$ROOT/boot/grub"
 	grubenv_store <<<"boot_success=1"
@@ -75,7 +75,7 @@ device() {
 
 # ---- up ----
 
-# The deployment as the initramfs leaves it: its own root, /usr not to be written, the disk at /sysroot.
+# Prepares the deployment as the initramfs leaves it: its own root, a read-only /usr, the disk at /sysroot.
 machine_mounts() {
 	MACHINE=$GBE_MEM/machine.$BASHPID
 	mkdir -p "$MACHINE"
@@ -87,8 +87,8 @@ machine_mounts() {
 	mount --rbind "$VAR" "$MACHINE/var"
 }
 
-# boot NAME [WORD...]: that entry, whatever GRUB would choose, with further words on the command line.
-# Returns when systemd is there.
+# boot NAME [WORD...]: boots that entry instead of GRUB's choice, with further words on the command line. Returns when
+# systemd is up.
 boot() {
 	local n
 
@@ -118,13 +118,13 @@ boot() {
 	return 1
 }
 
-# inside COMMAND...: on the running machine.
+# inside COMMAND...: runs COMMAND on the running machine.
 inside() { nsenter --target="$LEADER" --all --root -- /usr/bin/env -i PATH=/usr/sbin:/usr/bin HOME=/ "$@"; }
-# inside_soon COMMAND...: where process 1 may be about to go, and would never answer.
+# inside_soon COMMAND...: runs COMMAND with a deadline: process 1 may be about to end, and then does not answer.
 inside_soon() { timeout 5 nsenter --target="$LEADER" --all --root "$@" 2>/dev/null; }
 gbe() { inside greenboot-etcd "$@"; }
 ctl() { nsenter --target="$LEADER" --net -- "$ETCDCTL" --endpoints="http://127.0.0.1:$DEVICE_ETCD_PORT" "$@"; }
-# in_network FUNCTION [ARG...]: one of etcd.sh, by a shell that is in the container's network.
+# in_network FUNCTION [ARG...]: runs a function of etcd.sh in a shell in the container's network.
 in_network() {
 	# shellcheck disable=SC2016 # expanded inside
 	nsenter --target="$LEADER" --net -- bash -c '. "$1" && ETCD_PORT=$2 && "${@:3}"' - "$GBE_LIB/etcd.sh" \
@@ -134,7 +134,7 @@ put() { in_network put "$@"; }
 put_many() { in_network put_many "$@"; }
 machine_running() { [[ $NSPAWN ]] && kill -0 "$NSPAWN" 2>/dev/null; }
 
-# settle: until every job of the boot is done: 0. If the machine goes down before that: 1.
+# settle: waits until every job of the boot is done, and returns 0. Returns 1 if the machine goes down before that.
 settle() {
 	local state deadline=$((SECONDS + START_LIMIT))
 
@@ -152,7 +152,7 @@ settle() {
 	fail "$BOOTED is not up after $START_LIMIT s: $(inside systemctl list-jobs --no-legend | head -n 5)"
 }
 
-# power_on: GRUB chooses, and chooses again after each automatic reboot, until a system stays up.
+# power_on: lets GRUB choose, again after each automatic reboot, until a system stays up.
 power_on() {
 	local n id
 
@@ -171,7 +171,7 @@ power_on() {
 
 # ---- down ----
 
-# The machine has ended, or does within a minute.
+# Waits up to a minute until the machine has ended.
 machine_gone() {
 	local n rc=0
 
@@ -206,7 +206,7 @@ reboot() {
 	power_on
 }
 
-# All of it at once, and what was not on the disk is gone.
+# Kills everything at once. Unflushed writes are lost.
 powercut() {
 	machine_kill
 	if [[ $DATA_IMAGE ]]; then
@@ -234,7 +234,7 @@ machine_kill() {
 
 # ---- updates ----
 
-# stage NAME [COMMIT-NAME]: from the running system; greenboot's units hear of it.
+# stage NAME [COMMIT-NAME]: stages an update from the running system, which tells greenboot's units.
 stage() {
 	local name=$1 commit=${2:-$1} n
 
@@ -251,7 +251,7 @@ stage() {
 
 # ---- what the case sees ----
 
-# unit_time UNIT: how long its last start took, in microseconds.
+# unit_time UNIT: prints how long its last start took, in microseconds.
 unit_time() {
 	local began ended
 	began=$(inside systemctl show -P ExecMainStartTimestampMonotonic "$1")
@@ -259,7 +259,7 @@ unit_time() {
 	echo $((ended - began))
 }
 
-# found NAME: what etcd had at each boot of that image, one line each.
+# found NAME: prints the state that etcd had at each boot of that image, one line each.
 found() { sed -n "s/^$1 //p" "$VAR/log/found"; }
 
 case_cleanup() {

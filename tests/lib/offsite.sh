@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2119,SC2120 # read by those who source this
 #
-# Devices with a store in a bucket, and what they push. Sourced after all.sh, swift.sh and bucket.sh.
+# Devices with a store in a bucket, and the files that they push. Sourced after all.sh, swift.sh and bucket.sh.
 
 DATA_FILE=etcd.backup.gz
 META_FILE=_etcd_backup.meta
@@ -13,8 +13,8 @@ SNAPSHOTS= # the directory of snapshots.made
 
 hash_kv() { ctl endpoint hashkv -w json | jq '.[0].HashKV.hash'; }
 
-# What is pushed as a file: small.db, other.db of the same size, large.db (two parts of an upload) and huge.db (four),
-# each with the HashKV of its keys in NAME.hash.
+# The files to push: small.db, other.db of the same size, large.db (an upload of two parts) and huge.db (of four).
+# NAME.hash has the HashKV of each file's keys.
 snapshots_made() {
 	prepared offsite-snapshots snapshots_make "$GBE_LIB/offsite.sh"
 	SNAPSHOTS=$PREPARED
@@ -23,7 +23,7 @@ snapshots_made() {
 snapshots_make() {
 	local name number=0
 
-	# In a shell of its own (prepared): what the case has is not meant.
+	# Runs in a shell of its own (prepared), so that the case's variables do not change.
 	exec </dev/null >"$1.log" 2>&1
 	ROOT='' ETCD_PID=''
 	trap 'kill_etcd; root_free' EXIT
@@ -43,14 +43,14 @@ snapshots_make() {
 	done
 	tar_like "$1/small.db" "$1/tarlike.db"
 	chmod 600 "$1"/*.db
-	# Their compressed size decides which are sent in parts.
+	# A file is sent in parts if its compressed size is above the limit.
 	for name in small large huge; do
 		(("$(gzip -1c "$1/$name.db" | wc -c)" > number)) || return 1
 		number=$((number + (8 << 20)))
 	done
 }
 
-# tar_like FROM TO: the same database, whose first page sums up as the header of a tar does.
+# tar_like FROM TO: changes the database so that the sum of its first page is valid as the header of a tar.
 tar_like() {
 	python3 - "$@" <<-'PYTHON'
 		import hashlib, sys
@@ -77,14 +77,15 @@ random_keys() { # PREFIX COUNT: of 100 kB
 	PYTHON
 }
 
-# access ID SECRET [TOKEN]: the key file of the device.
+# access ID SECRET [TOKEN]: writes the device's key file.
 access() {
 	mkdir -p "$ROOT/etc/greenboot-etcd"
 	(umask 077 && printf '[default]\naws_%s = %s\naws_%s = %s\n' access_key_id "$1" secret_access_key "$2" >"$ROOT$KEY")
 	[[ ! ${3-} ]] || echo "aws_session_token = $3" >>"$ROOT$KEY"
 }
 
-# new_device URL CA ID SECRET [KIND]: without an etcd that runs; the snapshots are in /var. What it sleeps is short.
+# new_device URL CA ID SECRET [KIND]: makes a device without a running etcd. Its snapshots are in /var, and its pauses
+# are short.
 new_device() {
 	device "${5:-none}"
 	mkdir -p "$ROOT/var/lib/greenboot-etcd"
@@ -99,19 +100,19 @@ in_bucket() { # URL CA ID SECRET
 	config store url="$1" ca="$CA" access-key-file="$KEY"
 }
 
-# hasty [SPEED]: pauses are a twentieth; with SPEED, time goes by so much faster for what waits.
+# hasty [SPEED]: makes pauses twenty times shorter. With SPEED, the clock of a waiting program also runs faster.
 hasty() {
 	prepared_tool clock.so
 	TRACER=(env "LD_PRELOAD=$PREPARED/clock.so" GBE_TEST_HASTE=20 ${1:+GBE_TEST_SPEED="$1"})
 	[[ ! ${1-} ]] || TRACER[2]=GBE_TEST_HASTE=1
 }
 
-# faulty POINT=HOW VERB...: the program with fault points.
+# faulty POINT=HOW VERB...: runs the program with fault points.
 faulty() {
 	on_device env GREENBOOT_ETCD_FAULT="$1" "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" "${@:2}"
 }
 
-# serve [OPTION...]: the scripted server, with a bucket. All of a suite have the same certificates.
+# serve [OPTION...]: starts the scripted server with a bucket. All servers of a suite have the same certificates.
 serve() {
 	if [[ ! -e $GBE_MEM/certificates/server.crt ]]; then
 		certificates "$GBE_MEM/certificates" 2>/dev/null
@@ -129,14 +130,14 @@ case_bucket_gone() {
 	rm -rf "$GBE_MEM/bucket"
 }
 
-# scripted [KIND]: a device whose bucket is on the scripted server.
+# scripted [KIND]: makes a device whose bucket is on the scripted server.
 scripted() {
 	rm -rf "$GBE_MEM/bucket"
 	serve
 	new_device "$BUCKET_URL/snapshots/device-1" "$BUCKET_CA" "$BUCKET_KEY_ID" "$BUCKET_SECRET" "${1-}"
 }
 
-# states: NAME=STATE of everything in the store, the newest first.
+# states: prints NAME=STATE of each snapshot in the store, the newest first.
 states() {
 	gbe --json store list >"$GBE_MEM/list" || fail "store list: $?"
 	OUT=$(<"$GBE_MEM/list")
@@ -158,5 +159,5 @@ queued() { # the names in the queue, the oldest first
 	echo "${names[*]}"
 }
 
-# in_store NAME FILE: the file of that object on the scripted server, which exists.
+# in_store NAME FILE: prints the path of that object on the scripted server. The object must exist.
 in_store() { bucket_file snapshots "device-1/$1/$2"; }

@@ -2,26 +2,31 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# Operating system images that boot: Debian, etcd, one flavour of greenboot (tests/system/greenboot, or the checkout at
-# GREENBOOT_TREE), a user of etcd (tests/system/image), and the installed project. Sourced after ostree.sh and
-# greenboot.sh, whose os_commit and deploy know them by name.
+# Operating system images that boot. An image has Debian, etcd, one flavour of greenboot, a user of etcd
+# (tests/system/image) and the installed project. greenboot comes from tests/system/greenboot, or from the checkout at
+# GREENBOOT_TREE. Sourced after ostree.sh and greenboot.sh, whose os_commit and deploy know the images by name.
 
-# What NAME is made with, words: next (the next Debian), without (this program), faults (its build with
-# fault points), writes (what uses etcd there changes the data), bad (its check fails), hangs (before
-# greenboot is asked), shell, rust or none (greenboot, where it is not the device's).
+# The words that NAME is made with:
+#    next                  the next Debian
+#    without               without this program
+#    faults                this program with fault points
+#    writes                the user of etcd changes the data there
+#    bad                   the health check fails
+#    hangs                 the boot hangs before greenboot is asked
+#    shell, rust, none     greenboot, if it is not the device's flavour
 declare -gA OS_IS=([A]="" [B]="writes" [C]="writes")
 OS_KIND=this # the base of what is not `next`
 OS_OVER=()   # trees that are laid over all of it
 OS_COMMIT=() # more options of `ostree commit`
 
-# os_is NAME WORD...: before it is deployed or staged.
+# os_is NAME WORD...: says what NAME is made with, before it is deployed or staged.
 os_is() {
 	local name=$1
 	shift
 	OS_IS[$name]="$*"
 }
 
-# Once a suite: the trees that are laid over Debian's.
+# Makes the trees that are laid over Debian's, once a suite.
 os_layers() {
 	local flags layer top=$GBE_MEM/layers
 
@@ -38,7 +43,7 @@ os_layers() {
 	chown -R 0:0 "$top"
 }
 
-# tree_flavour: of the checkout at GREENBOOT_TREE; empty without one.
+# tree_flavour: prints the flavour of the checkout at GREENBOOT_TREE; empty without a checkout.
 tree_flavour() {
 	if [[ -e ${GREENBOOT_TREE-}/usr/libexec/greenboot/redboot-auto-reboot ]]; then
 		echo shell
@@ -47,14 +52,14 @@ tree_flavour() {
 	fi
 }
 
-# need_flavour FLAVOUR: the case is for it.
+# need_flavour FLAVOUR: skips the case if the checkout has the other flavour.
 need_flavour() {
 	local only
 	only=$(tree_flavour)
 	[[ ! $only || $1 =~ ^($only|none)$ ]] || skip_case "optional: GREENBOOT_TREE is the flavour in $only"
 }
 
-# greenboot_layer FLAVOUR DIR
+# greenboot_layer FLAVOUR DIR: installs that flavour into DIR.
 greenboot_layer() {
 	local unit
 
@@ -63,9 +68,9 @@ greenboot_layer() {
 	else
 		cp -rP "$GBE_TOP/tests/system/greenboot/$1" "$2"
 	fi
-	# Fedora's own has /etc/motd.d, where one flavour writes.
+	# Fedora has /etc/motd.d, to which one flavour writes.
 	mkdir -p "$2/usr/etc/greenboot" "$2/usr/etc/motd.d" "$2/usr/bin"
-	# A system with it counts as a bootc host, and gets more questions than `rollback`.
+	# A system with this file is a bootc host, and gets more questions than `rollback`.
 	[[ $1 == shell ]] || ln -sf ../libexec/test/rollback "$2/usr/bin/bootc"
 	echo "GREENBOOT_MAX_BOOT_ATTEMPTS=$MAX_BOOT_ATTEMPTS" >"$2/usr/etc/greenboot/greenboot.conf"
 	mkdir -p "$2"/usr/lib/greenboot/{check/{required,wanted},green,red}.d
@@ -74,8 +79,8 @@ greenboot_layer() {
 	done
 }
 
-# What its package installs, but for the checks of its own: they ask the network. The flavour in Rust is
-# built there by whoever has the checkout.
+# Installs what its package installs, except its own checks, which ask the network. The flavour in Rust must have been
+# built in the checkout.
 greenboot_from_tree() {
 	local binary=$GREENBOOT_TREE/target/release/greenboot
 
@@ -91,7 +96,7 @@ greenboot_from_tree() {
 	fi
 }
 
-# enable TREE UNIT: what [Install] asks for, in the image's /etc.
+# enable TREE UNIT: makes the links that [Install] asks for, in the image's /etc.
 enable() {
 	local unit=$1/usr/lib/systemd/system/$2 kind target dir
 
@@ -107,7 +112,7 @@ enable() {
 	done
 }
 
-# os_commit NAME: ref os/NAME of ROOT's repository.
+# os_commit NAME: commits the image as ref os/NAME of ROOT's repository.
 os_commit() {
 	local words=" ${OS_IS[$1]-} " base=$OS_KIND program=program greenboot=$FLAVOUR word
 	local extra trees=()
@@ -137,7 +142,7 @@ os_commit() {
 	rm -rf -- "$extra"
 }
 
-# tree_chroot COMMAND...: in the files of an image at TREE, as an image build does it.
+# tree_chroot COMMAND...: runs COMMAND in the image at TREE, as an image build does.
 # shellcheck disable=SC2016 # expanded inside
 tree_chroot() {
 	unshare --mount --propagation private bash -euc '

@@ -2,13 +2,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# A real ostree sysroot in ROOT. Deployments are called by a short name of the test's: A, B, A.1.
-# Sourced after scratch.sh.
+# A real ostree sysroot in ROOT. Tests give deployments short names: A, B, A.1. Sourced after scratch.sh.
 
 STATEROOT=fedora-iot
 declare -gA DEPLOYMENT=() # name -> deployment id, as the program prints it
 
-# sysroot_init [STATEROOT]
+# sysroot_init [STATEROOT]: makes the sysroot.
 sysroot_init() {
 	STATEROOT=${1:-fedora-iot}
 	DEPLOYMENT=()
@@ -19,8 +18,8 @@ sysroot_init() {
 	} >/dev/null
 }
 
-# os_commit NAME [--without-program]: an operating system image, as ref os/NAME. Called again for
-# the same NAME: a new commit. Its version is OS_VERSION[NAME], else NAME.
+# os_commit NAME [--without-program]: commits an operating system image as ref os/NAME. A second call for NAME makes a
+# new commit. Its version is OS_VERSION[NAME], or NAME.
 declare -A OS_VERSION=()
 os_commit() {
 	local tree l
@@ -47,7 +46,7 @@ os_commit() {
 
 os_commit_once() { [[ -e $ROOT/ostree/repo/refs/heads/os/$1 ]] || os_commit "$1"; }
 
-# ORDER: the deployments in boot order, as the boot loader's entries have them.
+# ORDER has the deployments in boot order, as the boot loader's entries have them.
 sysroot_order() {
 	local entry key value version link dir
 	{ local - && set +x; } 2>/dev/null
@@ -68,13 +67,13 @@ sysroot_order() {
 	ORDER=("${ORDER[@]}")
 }
 
-# The same, one id a line.
+# Prints ORDER, one id a line.
 sysroot_list() {
 	sysroot_order
 	((${#ORDER[@]} == 0)) || printf '%s\n' "${ORDER[@]}"
 }
 
-# deployment_index NAME: its place in the boot order.
+# deployment_index NAME: prints its place in the boot order.
 deployment_index() {
 	local n
 
@@ -86,13 +85,13 @@ deployment_index() {
 	return 1
 }
 
-# deployment_dir NAME|ID
+# deployment_dir NAME|ID: prints its directory.
 deployment_dir() {
 	local id=${DEPLOYMENT[$1]-$1}
 	echo "$ROOT/ostree/deploy/$STATEROOT/deploy/${id#"$STATEROOT-"}"
 }
 
-# deployment_name ID
+# deployment_name ID: prints its short name.
 deployment_name() {
 	local name
 	for name in "${!DEPLOYMENT[@]}"; do
@@ -101,8 +100,8 @@ deployment_name() {
 	echo "$1"
 }
 
-# deploy NAME [COMMIT-NAME] [OPTION...]: deploys the commit os/COMMIT-NAME (default NAME; committed
-# if need be) at once and calls the deployment NAME. All others are kept.
+# deploy NAME [COMMIT-NAME] [OPTION...]: deploys the commit os/COMMIT-NAME (default NAME) and calls the deployment
+# NAME. Makes the commit if it is missing. All other deployments are kept.
 deploy() {
 	local name=$1 commit=${2:-$1} before
 	shift
@@ -129,19 +128,19 @@ deployment_learn() {
 	return 1
 }
 
-# in_booted COMMAND...: runs a command where the booted deployment is /, as ostree wants it for staging.
+# in_booted COMMAND...: runs a command with the booted deployment as /, which ostree needs to stage.
 in_booted() {
 	prepared_tool in-booted
 	"$PREPARED/in-booted" "$(deployment_dir "$BOOTED")" "$ROOT" "$STATEROOT" "$@"
 }
 
-# stage NAME [COMMIT-NAME]: stages for the next orderly shutdown, from the booted deployment.
+# stage NAME [COMMIT-NAME]: stages a deployment from the booted one. The next orderly shutdown finalizes it.
 stage() {
 	local name=$1 commit=${2:-$1} serial=0 next
 	os_commit_once "$commit"
 	in_booted ostree admin deploy --stage --os="$STATEROOT" "os/$commit" >/dev/null 2>&1
 	staged
-	# Its directory stands there already: the last one of that commit.
+	# The last directory of that commit is the deployment's: ostree has made it already.
 	commit=$(<"$ROOT/ostree/repo/refs/heads/os/$commit")
 	for next in "$ROOT/ostree/deploy/$STATEROOT/deploy/$commit".*; do
 		next=${next##*.}
@@ -153,13 +152,13 @@ stage() {
 staged() { [[ -e $ROOT/run/ostree/staged-deployment ]]; }
 unstage() { rm -f "$ROOT/run/ostree/staged-deployment"; }
 
-# The work of ostree-finalize-staged.service at shutdown.
+# Does the work of ostree-finalize-staged.service at shutdown.
 finalize_staged() {
 	! staged || in_booted ostree admin finalize-staged >/dev/null 2>&1
 	cmdline_follows
 }
 
-# boot_link NAME: what ostree= says for it now.
+# boot_link NAME: prints the value of ostree= for it now.
 boot_link() {
 	local dir link
 
@@ -170,8 +169,8 @@ boot_link() {
 	return 1
 }
 
-# Each change of the list renumbers those links. A running system knows the deployment that it was
-# booted from by its root directory; below --root the command line has to say it, so it follows.
+# Each change of the list gives these links new numbers. A running system knows its deployment by its root directory.
+# Below --root only the command line names it, so the command line is adapted.
 cmdline_follows() {
 	local link
 
@@ -188,8 +187,8 @@ undeploy() {
 pin() { ostree admin --sysroot="$ROOT" pin "$(deployment_index "$1")" >/dev/null; }
 unpin() { ostree admin --sysroot="$ROOT" pin --unpin "$(deployment_index "$1")" >/dev/null; }
 
-# make_default NAME: moves it to the front of the boot order, all else unchanged: what
-# `rpm-ostree rollback` and `bootc rollback` do, and nothing in the ostree command does.
+# make_default NAME: moves it to the front of the boot order, like `rpm-ostree rollback` and `bootc rollback`. The
+# ostree command has no verb for this.
 make_default() {
 	prepared_tool ostree-order
 	"$PREPARED/ostree-order" "$ROOT" "$(deployment_index "$1")"

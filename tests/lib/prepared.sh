@@ -2,12 +2,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# The starting points of many cases, made once below BUILD/prepared for all suites. They are made again when one of
+# Starting points that many cases share. They are made once for all suites, below BUILD/prepared, and again if one of
 # their sources is newer. Sourced after scratch.sh.
 
 GBE_PREPARED=$BUILD/prepared
 
-# prepared NAME MAKER PART...: PREPARED is the directory NAME, which MAKER DIRECTORY has filled.
+# prepared NAME MAKER PART...: sets PREPARED to the directory NAME, which MAKER DIRECTORY has filled.
 prepared() {
 	local directory=$GBE_PREPARED/$1
 	up_to_date "$directory/done" "${@:3}" || (
@@ -16,7 +16,7 @@ prepared() {
 		exec {lock}>"$directory.lock"
 		flock "$lock"
 		! up_to_date "$directory/done" "${@:3}" || exit 0
-		# ostree makes a deployment immutable: a maker that was killed may have left one.
+		# A killed maker may have left a deployment, which ostree makes immutable.
 		[[ ! -d $directory ]] || chattr -R -f -i "$directory" || true
 		rm -rf -- "$directory"
 		mkdir "$directory"
@@ -33,7 +33,7 @@ up_to_date() { # FILE PART...
 	done
 }
 
-# prepared_tool NAME|NAME.so: a program of tests/lib.
+# prepared_tool NAME|NAME.so: compiles a program of tests/lib.
 prepared_tool() { prepared "$1" tool_make "$GBE_LIB/${1%.so}.c"; }
 
 tool_make() {

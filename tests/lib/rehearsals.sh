@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016 # scripts that others run
 #
-# Updates whose etcd is rehearsed automatically on a machine. Sourced after system.sh.
+# Updates whose etcd a machine rehearses automatically. Sourced after system.sh.
 
-# etcd_is [VERSION]: a script on stdin is the etcd of the next image that is made.
+# etcd_is [VERSION]: makes the script on stdin the etcd of the next image.
 etcd_is() {
 	OS_OVER=("$(mktemp -d "$GBE_MEM/over.XXXXXX")")
 	chmod 0755 "${OS_OVER[0]}"
@@ -16,13 +16,13 @@ etcd_is() {
 	chmod 0755 "${OS_OVER[0]}/usr/bin/etcd"
 }
 
-# The state of the live data, except the changes of a running etcd.
+# Prints the state of the live data, without the changes of a running etcd.
 live() {
 	inside find /var/lib/etcd -printf '%P %i %u %m\n' | sort
 	etcd_state
 }
 
-# rehearsed NAME RESULT PATTERN: NAME is staged; its rehearsal ends without help.
+# rehearsed NAME RESULT PATTERN: stages NAME, and waits for the automatic rehearsal and its RESULT.
 rehearsed() {
 	local before n
 	before=$(live)

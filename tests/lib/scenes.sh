@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2119,SC2120,SC2153 # read and called by those who source this
 #
-# Scenes that many stories have in common. Deployments: A the old system, B the update. Sourced last.
+# Scenes that many stories share. Deployment A is the old system, B the update. Sourced last.
 
 A_STATE= # what A's etcd had when A stopped
 B_STATE=
@@ -19,21 +19,21 @@ held() {
 	assert_exists "$ROOT/run/motd.d/greenboot-etcd"
 }
 
-# ---- scenes that many begin with are made once a run. SCENES=anew: each for itself, which who cuts the power next
-# ---- wants: what is prepared has been flushed.
+# ---- scenes at which many stories begin are made once a run. `SCENES=anew` makes each scene separately: ----
+# ---- a suite that cuts the power next wants unflushed changes, and a prepared scene is flushed ----
 
-# begin_with SCENE KIND [FLAVOUR]: as SCENE_anew leaves it, but that etcd was stopped and started.
+# begin_with SCENE KIND [FLAVOUR]: gives the state that SCENE_anew makes, except that etcd was stopped and started.
 begin_with() {
 	local name=$1-$2-${3:-shell}
 
-	# Other parts, or a file system of which no two may be mounted at once: each for itself.
+	# Other parts, and file systems that cannot be mounted twice, get a scene of their own.
 	if [[ $# -gt 3 || ${SCENES-} == anew || $ETCD != etcd || $CLOCK != 0 || $MASKED ||
 		${DEVICE_STATEROOT-}${HEALTH_TIMEOUT-} || ${#ETCD_OPTIONS[@]} -gt 0 || ${#ETCD_OF[@]} -gt 0 || ${#TRACER[@]} -gt 0 || $MAX_BOOT_ATTEMPTS != 3 ||
 		! $2 =~ ^(xfs|xfs-noreflink|ext4)$ ]] || declare -F before_prerun >/dev/null; then
 		"$1_anew" "${@:2}"
 		return
 	fi
-	# Prepared scenes belong to this run: no clock has moved since.
+	# Prepared scenes belong to this run, so no clock has moved since.
 	prepared "$name" scene_make "$BUILD"/hooks/* "$GBE_LIB"/*.sh "$0" \
 		"${TEST_LOGS:-$GBE_TOP/build/test-logs}/begun"
 	scene_load "$PREPARED" "$2"
@@ -43,14 +43,15 @@ scene_make() {
 	local scene=${1##*/} how
 	scene=${scene%%-*}
 	how=${1##*/"$scene"-}
-	# In a shell of its own: what the case has is not meant.
+	# Runs in a shell of its own, so that the case's variables do not change.
 	ROOT='' ETCD_PID=''
 	trap 'kill_etcd; root_free' EXIT
 	"${scene}_anew" "${how%-*}" "${how##*-}"
 	scene_save "$1"
 }
 
-# scene_save DIR: the device as it is, which then is no more: the disk, /boot, /run, and what is known of it.
+# scene_save DIR: moves the device to DIR: the disk, /boot, /run, and the test's variables. The device is gone after
+# it.
 scene_save() {
 	stop_etcd
 	cp -a "$ROOT/run" "$1/run"
@@ -63,7 +64,7 @@ scene_save() {
 	root_free
 }
 
-# scene_load DIR KIND
+# scene_load DIR KIND: makes the device from DIR.
 scene_load() {
 	root_new "$2" "" "$1"
 	mount -t tmpfs -o mode=0755 tmpfs "$ROOT/run"
@@ -79,7 +80,7 @@ scene_load() {
 	start_etcd
 }
 
-# a_green KIND [FLAVOUR]: A is up and green, its etcd has data.
+# a_green KIND [FLAVOUR]: leaves A up and green, with data in its etcd.
 a_green() { begin_with a_green "$@"; }
 a_green_anew() {
 	device "$@"
@@ -90,7 +91,7 @@ a_green_anew() {
 	judge green
 }
 
-# into_b [COMMIT]: B is staged, A writes on until it stops, B is booted with that.
+# into_b [COMMIT]: stages B, lets A write until it stops, and boots B with this data.
 into_b() {
 	update B "$@"
 	put last "word of A"
@@ -107,7 +108,7 @@ b_writes() {
 	del base/1
 }
 
-# a_b_green KIND [FLAVOUR]: both were green; B is up and has written.
+# a_b_green KIND [FLAVOUR]: leaves B up after both were green, with writes of B.
 a_b_green() { begin_with a_b_green "$@"; }
 a_b_green_anew() {
 	a_green "$@"
@@ -117,13 +118,13 @@ a_b_green_anew() {
 	B_STATE=$(etcd_state)
 }
 
-# A further attempt of B: it starts from what A had.
+# Plays a further attempt of B, which starts from the data of A.
 b_again() {
 	holds "the next attempt" "$A_STATE"
 	b_writes
 }
 
-# fails_back: B goes red until greenboot has A booted, and A has its data again.
+# fails_back: lets B go red until greenboot boots A, and A has its data again.
 fails_back() {
 	fail_until_rollback b_again
 	a_is_back
@@ -135,14 +136,14 @@ a_is_back() {
 	holds "A's data" "$A_STATE"
 }
 
-# roll_back_to NAME: what `rpm-ostree rollback` and a reboot do.
+# roll_back_to NAME: does what `rpm-ostree rollback` and a reboot do.
 roll_back_to() {
 	make_default "$1"
 	reboot
 	booted "$1"
 }
 
-# from_menu NAME: the running system goes down in order; the entry is chosen in GRUB's menu.
+# from_menu NAME: shuts the running system down in order, and boots the entry from GRUB's menu.
 from_menu() {
 	shutdown
 	grub_choose
@@ -151,18 +152,18 @@ from_menu() {
 	[[ ${PRERUN:-0} != 0 ]] || start_etcd "${ETCD_OPTIONS[@]}"
 }
 
-# weeks_pass: this run continues for three weeks.
+# weeks_pass: lets this run continue for three weeks.
 weeks_pass() {
 	clock_set $((CLOCK + 21 * 86400))
 	UPTIME=$((UPTIME + 21 * 86400))
 }
 
-# backups FILTER: how many there are. FILTER is jq's, on one entry of list.
+# backups FILTER: counts the backups. FILTER is jq's, on one entry of list.
 backups() { json "[.[] | select($1)] | length" list; }
-# backup_name FILTER: the newest such.
+# backup_name FILTER: prints the newest backup that FILTER selects.
 backup_name() { json "[.[] | select($1)][0].name // \"\"" list; }
 
-# disk_fill: not a byte is left on the data's file system. disk_free ends that.
+# disk_fill: fills the data's file system to the last byte. disk_free undoes it.
 disk_fill() {
 	local step
 	for step in 64M 1M 64k 4k; do
@@ -171,7 +172,7 @@ disk_fill() {
 	dd if=/dev/zero of="$ROOT/var/filler.last" bs=4k 2>/dev/null || true
 	sync -f "$ROOT"
 }
-# inodes_fill [DIR]: no further file can be made on the data's file system; the files lie in DIR. inodes_free ends that.
+# inodes_fill [DIR]: uses all inodes of the data's file system, with files in DIR. inodes_free undoes it.
 inodes_fill() {
 	local dir=${1:-$ROOT/var/many} round
 	mkdir -p "$dir"
@@ -184,7 +185,7 @@ inodes_fill() {
 }
 inodes_free() { rm -rf "${1:-$ROOT/var/many}"; }
 disk_free() { rm -f "$ROOT"/var/filler.*; }
-# disk_room MIB: that much is free, and no more.
+# disk_room MIB: leaves exactly that much free.
 disk_room() {
 	sync -f "$ROOT"
 	fallocate -l "$1M" "$ROOT/var/room"
@@ -193,7 +194,7 @@ disk_room() {
 	sync -f "$ROOT"
 }
 
-# backup_digests: NAME DIGEST, a line for each backup in the store.
+# backup_digests: prints NAME DIGEST, a line for each backup in the store.
 backup_digests() {
 	local dir
 	for dir in "$ROOT"/var/lib/greenboot-etcd/backups/[!.]*/data; do
@@ -201,8 +202,8 @@ backup_digests() {
 	done
 }
 
-# backups_intact DIGESTS POINT: each backup has the content that backup_digests saw, if it is there still; one that
-# came since is whole.
+# backups_intact DIGESTS POINT: checks that each remaining backup has the content that backup_digests printed, and
+# that each newer one is complete.
 backups_intact() {
 	local name digest was
 
@@ -216,8 +217,8 @@ backups_intact() {
 	done < <(backup_digests)
 }
 
-# every_cut NAME CHECK: the device is off. For each point that prerun passes when NAME boots now: a boot
-# that is cut there, then CHECK POINT, which boots again and looks. No backup may have changed.
+# every_cut NAME CHECK: begins with a device that is off. A boot of NAME is cut at each point that prerun passes now.
+# After each cut it calls CHECK POINT, which boots again and looks. No backup may change.
 every_cut() {
 	local name=$1 check=$2 point before
 

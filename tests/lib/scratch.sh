@@ -2,12 +2,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# A temporary place for real parts: mount and pid namespaces of its own, a scratch directory, and file systems on loop
-# devices in it. OWN_NETWORK=yes adds a network of its own, where a free port stays free. Sourced.
+# A temporary place for real parts: mount and pid namespaces, a scratch directory, and file systems on loop devices in
+# it. OWN_NETWORK=yes adds a network, where a free port stays free. Sourced.
 #
-# How it cleans up, also after SIGKILL: the calling script runs again as process 1 of a pid namespace. The kernel ends
-# the namespace with everything in it when the outer shell ends. The mount namespace ends with its last process, and
-# loop devices (autoclear) end with their mounts. A watchdog in a session of its own waits for the lock that all of them
+# Cleaning up, also after SIGKILL: the calling script runs again as process 1 of a pid namespace. When the outer shell
+# ends, the kernel ends the namespace with everything in it. The mount namespace ends with its last process, and loop
+# devices (autoclear) end with their mounts. A watchdog in a session of its own waits for the lock that all of them
 # hold, and removes the directory. After a crash of the machine the next start removes each unlocked directory.
 
 GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -27,7 +27,7 @@ scratch_sweep() {
 	done
 }
 
-# isolate [ARG...]: call first, with the script's arguments. Returns inside the namespaces only.
+# isolate [ARG...]: is called first, with the script's arguments. Returns only inside the namespaces.
 isolate() {
 	local dir lock watchdog child rc=0 stopped=
 
@@ -48,14 +48,14 @@ isolate() {
 	GBE_SCRATCH=$dir setpriv --pdeathsig KILL unshare --mount --propagation private ${OWN_NETWORK:+--net} \
 		--pid --fork --kill-child --mount-proc bash "$0" "$@" &
 	child=$!
-	# The process in between ignores TERM and INT; its end also ends the namespaces.
+	# The process in between ignores TERM and INT. Its end also ends the namespaces.
 	trap 'stopped=yes; kill -KILL "$child" 2>/dev/null' INT TERM HUP
 	{ wait "$child"; } 2>/dev/null || rc=$?
 	if [[ $stopped ]]; then
 		{ wait "$child"; } 2>/dev/null
 		rc=130
 	fi
-	# The inner one had no chance to say so itself.
+	# The inner script could not report its failure.
 	if ((rc > 128)) && declare -F on_interrupt >/dev/null; then
 		on_interrupt
 	fi
@@ -72,24 +72,24 @@ scratch_enter() {
 	mount -t tmpfs -o mode=0755,size=75% tmpfs "$GBE_MEM"
 	mkfifo "$GBE_MEM/nap"
 	GBE_ROOTS=0
-	# Disks in memory, where there is enough of it: a flush costs nothing there, but disk_cut() still checks the
-	# purpose of each flush. GBE_DISK=yes: real ones.
+	# Disks lie in memory if there is enough of it. A flush costs nothing there, but disk_cut() still checks the
+	# purpose of each flush. GBE_DISK=yes uses real disks.
 	GBE_IMAGES=$GBE_SCRATCH
 	if [[ ! ${GBE_DISK-} ]] &&
 		(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo) > 8 << 20)); then
 		GBE_IMAGES=$GBE_MEM
 	fi
-	# ostree: no immutable bit on deployments (they are to be removed again), and staging without
-	# asking systemd to start a unit.
+	# ostree sets no immutable bit on deployments, so that they can be removed, and stages without asking systemd
+	# to start a unit.
 	export OSTREE_SYSROOT_DEBUG=mutable-deployments,test-staged-path
 	unset OSTREE_SYSROOT OSTREE_REPO ETCDCTL_ENDPOINTS ETCDCTL_CACERT ETCDCTL_USER
 	export ETCDCTL_API=3 LC_ALL=C
 }
 
-# nap SECONDS: sleep, without a program of its own.
+# nap SECONDS: sleeps without starting a program.
 nap() { read -r -t "$1" <>"$GBE_MEM/nap" || true; }
 
-# soon WHAT COMMAND...: it becomes true within some 10 s.
+# soon WHAT COMMAND...: waits some 10 s until COMMAND succeeds.
 soon() {
 	local n what=$1
 	shift
@@ -100,8 +100,8 @@ soon() {
 	fail "$what did not come: $*"
 }
 
-# halted PID...: one of them, or a child of theirs, has stopped itself at its fault point: HALTED. Asked often, and so
-# without a program.
+# halted PID...: finds the process, of these or their children, that has stopped at its fault point, and sets HALTED.
+# It is called often, and so starts no program.
 halted() {
 	local pid state children
 
@@ -116,7 +116,7 @@ halted() {
 	return 1
 }
 
-# until_halted PID: waits for that; 1: it has run to its end, or to none.
+# until_halted PID: waits for halted. Returns 1 if the process ends without stopping.
 until_halted() {
 	local n
 
@@ -128,17 +128,18 @@ until_halted() {
 	return 1
 }
 
-# ---- file systems: xfs, xfs-noreflink, btrfs, btrfs-subvol (the data is one), ext4, none;
-# ---- ext4-writeback and ext4-nodelalloc: ext4, mounted so
+# ---- file systems: xfs, xfs-noreflink, btrfs, btrfs-subvol (the data is a subvolume), ext4, none;
+# ---- ext4-writeback and ext4-nodelalloc are ext4 with this mount option
 
-fs_clones() { # can copies share blocks there?
+fs_clones() { # do copies share blocks there?
 	case $1 in
 	xfs | btrfs | btrfs-subvol) return 0 ;;
 	*) return 1 ;;
 	esac
 }
 
-# fs_format KIND IMAGE [SIZE]. FS_SIZE: where nothing is said. FEW_INODES: as few as such a file system can have.
+# fs_format KIND IMAGE [SIZE]: makes a file system. FS_SIZE is the default size. FEW_INODES: with as few inodes as the
+# kind allows.
 fs_format() {
 	truncate -s "${3:-${FS_SIZE:-4G}}" "$2"
 	case $1 in
@@ -150,7 +151,7 @@ fs_format() {
 	esac
 }
 
-# fs_options KIND: how it is mounted.
+# fs_options KIND: prints its mount options.
 fs_options() {
 	case $1 in
 	ext4-writeback) echo noatime,data=writeback ;;
@@ -159,9 +160,9 @@ fs_options() {
 	esac
 }
 
-# root_new KIND [SIZE [FROM]]: a fresh ROOT: empty, or a copy of the scene that scene_save left at FROM. Sets ROOT,
-# KIND, IMAGE (empty: a plain directory) and DATA, the default data directory below it. DATA is created only if it is a
-# subvolume; otherwise etcd creates it.
+# root_new KIND [SIZE [FROM]]: makes a fresh ROOT: empty, or a copy of the scene that scene_save left at FROM. Sets
+# ROOT, KIND, IMAGE (empty for a plain directory) and DATA, the default data directory below it. DATA is created only
+# as a subvolume; otherwise etcd creates it.
 root_new() {
 	KIND=$1
 	GBE_ROOTS=$((GBE_ROOTS + 1))
@@ -175,7 +176,7 @@ root_new() {
 		MOUNT_OPTIONS=$(fs_options "$KIND")
 		if [[ ${3-} ]]; then
 			cp --reflink=auto --sparse=always "$3/image" "$IMAGE"
-			# Others may have mounted the same.
+			# Other suites may have mounted the same file system.
 			[[ $KIND != xfs* ]] || MOUNT_OPTIONS+=,nouuid
 		else
 			fs_format "$KIND" "$IMAGE" "${2-}"
@@ -208,8 +209,8 @@ loop_mount() {
 	return 1
 }
 
-# /boot is never part of the data's file system: greenboot cannot count on btrfs. ostree freezes /boot, and no test may
-# freeze the host's file system. /proc is no disk at all.
+# /boot is never part of the data's file system: greenboot cannot count on btrfs. ostree freezes /boot, and no test
+# may freeze the host's file system. /proc is not a disk.
 root_mounts() {
 	mount --bind "$BOOT/boot" "$ROOT/boot"
 	mount --bind "$BOOT/proc" "$ROOT/proc"
@@ -223,15 +224,15 @@ root_free() {
 	ROOT=
 }
 
-# The writes that the disk below ROOT has seen, and those under way.
+# Prints the number of writes that the disk below ROOT has seen, and of those under way.
 disk_writes() {
 	local device
 	device=$(findmnt -no SOURCE "$ROOT")
 	awk '{ print $5, $7, $9 }' "/sys/block/${device##*/}/stat"
 }
 
-# A disk has one state at a time. A copy takes a while, and btrfs commits at any time. A copy during which something was
-# written mixes two states, and is made again, a few times at most.
+# A copy of the disk takes a while, and btrfs commits at any time. A copy during which something was written mixes two
+# states. The copy is then made again, a few times at most.
 disk_copy() {
 	local before try
 	for try in {1..10}; do
@@ -244,8 +245,8 @@ disk_copy() {
 	echo "the disk is never at rest: $before, $(disk_writes) (try $try)" >&2
 }
 
-# disk_cut: the power goes away. Whatever was not written to the disk by now is lost: the disk's
-# state of this moment is mounted in place of the file system. (A plain directory keeps everything.)
+# disk_cut: cuts the power. The disk's state of this moment is mounted instead of the file system, so unflushed writes
+# are lost. (A plain directory keeps everything.)
 disk_cut() {
 	local new=$IMAGE.cut
 
@@ -257,7 +258,7 @@ disk_cut() {
 	root_mounts
 }
 
-# fs_at KIND DIR [SIZE]: one more file system, mounted at DIR.
+# fs_at KIND DIR [SIZE]: mounts one more file system at DIR.
 fs_at() {
 	local image
 
@@ -266,11 +267,11 @@ fs_at() {
 	fs_format "$1" "$image" "${3-}"
 	mkdir -p "$2"
 	loop_mount "$image" "$2"
-	# Unlinked already: it goes with its mount.
+	# The image is unlinked, so that it ends with its mount.
 	rm -f -- "$image"
 }
 
-# goes_away DIR / comes_back DIR: a mount.
+# goes_away DIR / comes_back DIR: removes a mount, and brings it back.
 goes_away() {
 	mkdir -p "$GBE_MEM/aside"
 	mount --bind "$1" "$GBE_MEM/aside"
@@ -278,7 +279,8 @@ goes_away() {
 }
 comes_back() { mount --move "$GBE_MEM/aside" "$1"; }
 
-# tree_digest DIR: names, types, sizes, content, owner, mode, times, xattrs. The nonce of greenboot-etcd is left out.
+# tree_digest DIR: prints a digest of names, types, sizes, content, owner, mode, times and xattrs. The nonce of
+# greenboot-etcd is left out.
 tree_digest() {
 	(
 		cd "$1" || exit 1
@@ -292,7 +294,7 @@ tree_digest() {
 	) | sha256sum | cut -d' ' -f1
 }
 
-# flip FILE OFFSET: one bit of that byte, which so is another one, whatever it was. -OFFSET: from the end.
+# flip FILE OFFSET: flips one bit of that byte, so that the byte changes in any case. -OFFSET counts from the end.
 flip() {
 	local at=$2 byte
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# Shared steps of the stories of machines. A is the old system, B the update. Sourced last.
+# Steps that the stories of machines share. A is the old system, B the update. Sourced last.
 
 A_STATE= # what A's etcd had when A stopped
 B_STATE=
@@ -10,9 +10,9 @@ B_STATE=
 # holds WHAT STATE: the running etcd has exactly that: HashKV, revision, member, cluster, keys.
 holds() { assert_eq "$1" "$(etcd_state)" "$2"; }
 booted() { assert_eq "booted" "$BOOTED" "$1"; }
-# booted_in_turn NAME...: since `BOOTS=()`.
+# booted_in_turn NAME...: checks which deployments booted since `BOOTS=()`.
 booted_in_turn() { assert_eq "what was booted" "${BOOTS[*]}" "$*"; }
-# found_each NAME STATE: every boot of it came to exactly that, and there was one.
+# found_each NAME STATE: checks that NAME booted, and that etcd had STATE in every boot of it.
 found_each() {
 	local state
 
@@ -22,11 +22,11 @@ found_each() {
 	assert_some "boots of $1 that used etcd" "$(found "$1" | wc -l)"
 }
 
-# judged COLOUR: greenboot said so of this run, and it is recorded.
+# judged COLOUR: checks that greenboot gave this verdict on the run, and that it is recorded.
 judged() { assert_json .verdict "$1" status; }
 backups() { json "[.[] | select($1)] | length" list; }
 
-# journal UNIT [OPTION...]: what it said, in this boot unless OPTION says otherwise.
+# journal UNIT [OPTION...]: prints the messages of UNIT in this boot. OPTION may choose another boot.
 journal() {
 	local unit=$1
 	shift
@@ -42,13 +42,13 @@ rule() {
 		sed -n 's/.*Decided by rule \([^:]*\):.*/\1/p' | tail -n 1
 }
 
-# a_green KIND [FLAVOUR]: A is up and green, its etcd has data.
+# a_green KIND [FLAVOUR]: leaves A up and green, with data in its etcd.
 a_green() {
 	device "$@"
 	a_comes_up
 }
 
-# a_comes_up: the same, of a device that is there.
+# a_comes_up: does the same with an existing device.
 a_comes_up() {
 	power_on
 	booted A
@@ -57,7 +57,7 @@ a_comes_up() {
 	[[ $FLAVOUR == none ]] || judged green
 }
 
-# config GROUP KEY=VALUE: a drop-in in the /etc of the deployment that is up, or of A before the first.
+# config GROUP KEY=VALUE: writes a drop-in to the /etc of the running deployment, or of A before the first boot.
 config() {
 	local dir
 	dir=$(deployment_dir "${BOOTED:-A}")/etc/greenboot-etcd/greenboot-etcd.conf.d
@@ -66,13 +66,13 @@ config() {
 	sync -f "$dir"
 }
 
-# last_words: A writes on until it stops.
+# last_words: lets A write until it stops.
 last_words() {
 	put last "word of A"
 	A_STATE=$(etcd_state)
 }
 
-# into_b: B is staged, A goes down in order, and whatever boots, boots.
+# into_b: stages B, shuts A down in order, and boots what GRUB chooses.
 into_b() {
 	stage B
 	last_words
@@ -80,7 +80,7 @@ into_b() {
 	reboot
 }
 
-# a_b_green KIND [FLAVOUR]: both were green; B is up and has written.
+# a_b_green KIND [FLAVOUR]: leaves B up after both were green, with writes of B.
 a_b_green() {
 	os_is B writes
 	a_green "$@"
@@ -98,7 +98,7 @@ a_is_back() {
 	judged green
 }
 
-# fault DEPLOYMENT PROGRAM POINT: from its next start on it stops there. Without POINT: no more.
+# fault DEPLOYMENT PROGRAM POINT: stops PROGRAM at POINT from its next start on. Without POINT, it no longer stops.
 fault() {
 	local dir
 
@@ -111,14 +111,14 @@ fault() {
 	sync -f "$ROOT"
 }
 
-# from_menu NAME: the machine goes down in order; that entry is chosen in GRUB's menu.
+# from_menu NAME: shuts the machine down in order, and boots that entry from GRUB's menu.
 from_menu() {
 	shutdown
 	grub_choose
 	boot "$1"
 	settle
 }
-# roll_back_to NAME: what a person does.
+# roll_back_to NAME: does what a person does to roll back.
 roll_back_to() {
 	inside rpm-ostree rollback
 	BOOTS=()

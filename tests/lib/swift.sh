@@ -2,26 +2,26 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# A real server of S3's API: OpenStack's Swift with its s3api, from Debian's packages, one replica, on loopback, https.
-# Sourced after scratch.sh and etcd.sh, which has the certificates.
+# A real server of S3's API: OpenStack's Swift with its s3api, from Debian's packages. It has one replica and listens
+# on loopback with https. Sourced after scratch.sh and etcd.sh, which makes the certificates.
 #
-# Nothing of it outlives the shell that started it: each server asks the kernel for SIGKILL at the end of its parent (so
-# never start it in a $(...)), and a loop device is mounted in a namespace of the servers alone. If a case may fail, its
-# cleanup still calls swift_stop. A suite starts it once, and each case has a bucket.
+# The server ends with the shell that started it, so a suite does not start it in a $(...). Each process asks the
+# kernel for SIGKILL at the end of its parent, and the loop device is mounted only in the servers' namespace. If a
+# case may fail, its cleanup still calls swift_stop. A suite starts the server once, and each case has a bucket.
 
 SWIFT_PYTHON=/usr/bin/python3 # Debian's, whose modules Swift's are
 SWIFT_DIR=
 SWIFT_PIDS=() # memcached, the servers' parent
 SWIFT_PORT=   # the first of five: memcached, account, container, object, proxy
 
-swift_here() { # can it run here?
+swift_here() { # can Swift run on this machine?
 	[[ -x /usr/bin/swift-proxy-server && -x /usr/bin/swift-object-server && -e /etc/swift/swift.conf ]] &&
 		command -v memcached >/dev/null
 }
 
-# swift_start DIR: returns when it answers. Sets and exports SWIFT_URL, SWIFT_CA, SWIFT_KEY_ID (with a colon in it:
-# Swift's are ACCOUNT:USER), SWIFT_SECRET (another one each time) and SWIFT_REGION. Logs: DIR/*.log.
-# SWIFT_DISK=loop: the objects on a file system of their own, also where DIR has extended attributes.
+# swift_start DIR: starts the server and waits for an answer. Sets and exports SWIFT_URL, SWIFT_CA, SWIFT_KEY_ID,
+# SWIFT_SECRET (another one each time) and SWIFT_REGION. SWIFT_KEY_ID has a colon: Swift's are ACCOUNT:USER. Logs are
+# DIR/*.log. SWIFT_DISK=loop keeps the objects on a file system of their own, even if DIR has extended attributes.
 swift_start() {
 	local try
 
@@ -45,7 +45,7 @@ swift_start() {
 	return 1
 }
 
-# Its own processes, by their ids; the servers go with their parent, a moment later.
+# Ends its own processes, by their ids. The servers end with their parent, a moment later.
 swift_stop() {
 	local pid pids=()
 
@@ -63,12 +63,12 @@ swift_stop() {
 	done
 }
 
-# swift_bucket NAME: makes one.
+# swift_bucket NAME: makes a bucket.
 swift_bucket() { swift_curl "/$1" -f -X PUT; }
 
-# swift_curl /BUCKET[/KEY][?QUERY] [ARG...]: a signed request. The key's id goes in the URL, as --user ends it at the
-# first colon. curl 7.88 signs the query as it stands: sorted, with a "=" after each name. The digest of a body is the
-# caller's to give (-H "x-amz-content-sha256: ..."); without one, it is that of no body.
+# swift_curl /BUCKET[/KEY][?QUERY] [ARG...]: sends a signed request. The key's id goes in the URL, as --user ends it
+# at the first colon. curl 7.88 signs the query as written, so QUERY is sorted and has a "=" after each name. The
+# caller gives the digest of a body (-H "x-amz-content-sha256: ..."); the default is the digest of no body.
 swift_curl() {
 	local digest=()
 
@@ -79,7 +79,7 @@ swift_curl() {
 
 # ---- how it starts ----
 
-# Five free ports in a row, below the range that the kernel hands out, and below etcd's.
+# Takes five consecutive free ports below the range that the kernel hands out, and below etcd's.
 swift_ports() {
 	local try n
 
@@ -94,8 +94,8 @@ swift_ports() {
 	return 1
 }
 
-# Long times, as a busy machine is no fault of Swift's: those of its defaults are half a second to connect, one to have
-# an object listed. No worker: a server is one process. Logs are on stderr (-v); nothing goes to the machine's.
+# Timeouts are long, for a busy machine: Swift's default is half a second to connect, and one second until an object
+# is listed. Without workers, a server is one process. Logs go to stderr (-v), and not to the machine's log.
 swift_configure() {
 	local kind n=0
 
@@ -180,8 +180,9 @@ swift_run() {
 	SWIFT_PIDS+=($!)
 }
 
-# The servers' parent: the rings, then the distribution's four programs, each in a process that begins with the modules
-# loaded and patched. Each alone takes two seconds of a core for that, and swift-ring-builder one for each call.
+# The servers' parent makes the rings and then starts the distribution's four programs. Each one begins in a fork that
+# has the modules loaded and patched. A separate start would take two seconds of a core, and swift-ring-builder one
+# second for each call.
 swift_servers() {
 	cat <<-'PYTHON'
 		import array, ctypes, os, runpy, signal, sys
@@ -216,8 +217,8 @@ swift_servers() {
 	PYTHON
 }
 
-# Objects have their metadata in extended attributes. Where DIR has none, they are on an image that is mounted where the
-# servers alone see it, and that the kernel takes down with them.
+# Objects have their metadata in extended attributes. If DIR lacks those, the objects are on an image, which only the
+# servers' mount namespace contains. The kernel removes the mount with the servers.
 # shellcheck disable=SC2016 # the inner shell expands it
 swift_disk() { # sets disk
 	local image=$SWIFT_DIR/disk.image
@@ -232,8 +233,8 @@ swift_disk() { # sets disk
 	done' "$image" "$SWIFT_DIR/srv")
 }
 
-# swift_wait: within a minute, each has its port for itself (eventlet's listeners share one with whoever asks for it),
-# and the proxy answers.
+# swift_wait: waits up to a minute until the proxy answers and each server is alone at its port. (eventlet's listeners
+# share a port with other programs.)
 swift_wait() {
 	local n pid
 
@@ -262,7 +263,7 @@ swift_listens() {
 	done
 }
 
-# alone_at PID PORT: that process listens there, and no other.
+# alone_at PID PORT: succeeds if only that process listens at PORT.
 alone_at() {
 	local local_address state inode port owners=''
 

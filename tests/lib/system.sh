@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 #
-# Everything that a suite of machines needs, in order. Sourced; MACHINES: nspawn, which is meant where
-# nothing is said, or vm.
+# Sources everything that a suite of machines needs, in order. MACHINES is nspawn (the default) or vm.
 
 GBE_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/lib/scratch.sh

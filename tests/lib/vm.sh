@@ -2,24 +2,24 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2120,SC2119,SC2153 # read, called and set by those who source this
 #
-# The device as a virtual machine: GRUB, a kernel, dracut's initramfs and systemd, in QEMU without KVM, on one emulated
-# processor. A second one costs as much as it gains. Two disks, / and /boot, are mounted at ROOT while it is off, and
-# only then. While it is up, commands go in and answers come out through its second serial line; GRUB and the kernel
-# talk on the first. The same words as nspawn.sh has, in whose place it is sourced.
+# The device as a virtual machine: GRUB, a kernel, dracut's initramfs and systemd, in QEMU without KVM. The machine
+# has one emulated processor: a second one costs as much as it gains. The two disks, / and /boot, are mounted at ROOT
+# only while the machine is off. While it is up, commands and answers use its second serial line; GRUB and the kernel
+# use the first. The functions are those of nspawn.sh, and a suite sources one of the two files.
 
 VAR=     # the stateroot's var, while the machine is off
-QEMU=    # its process
+QEMU=    # QEMU's process
 ENDED=   # how it went down: off, reboot, panic or cut
 BOOTS=() # what was booted, in order, as GRUB said
-CONSOLE= # of this boot
-# Quiet, one boot takes a minute; a loaded machine is no failure.
+CONSOLE= # the file with this boot's console
+# On an idle host, one boot takes a minute. A busy host is not a failure.
 START_LIMIT=${START_LIMIT:-400}
-POLL=5 # seconds between two questions to it, each of which takes an emulated processor one or more
-# What the processor has is emulated: no page tables of five levels, nor guards against what no emulated one does.
-# Where others work beside it, udev takes a minute to find a disk: systemd does not lose patience before START_LIMIT.
+POLL=5 # seconds between two questions, each of which takes an emulated processor a second or more
+# All features of the processor are emulated, so page tables of five levels and mitigations are off. On a busy host,
+# udev takes a minute to find a disk. systemd waits as long as START_LIMIT.
 VM_WORDS=(root=/dev/vda rw console=ttyS0 quiet panic=1 mitigations=off 8250.nr_uarts=2 no_timer_check random.trust_cpu=on
 	systemd.default_timeout_start_sec=400s)
-# Units that cost time and do nothing for a device with two disks.
+# These units cost time and do nothing for a device with two disks.
 VM_OFF=(serial-getty@ttyS0 modprobe@{configfs,dm_mod,drm,efi_pstore,fuse,loop} systemd-binfmt systemd-pstore
 	systemd-hwdb-update ldconfig)
 
@@ -43,8 +43,8 @@ machine_begin() {
 
 machine_end() { :; }
 
-# Shared parts of the machines, besides the system suite's: the hands, fstab, and an initramfs with this project's
-# module in it.
+# Adds the machines' own parts to the system suite's image: the hands, fstab, and an initramfs with this project's
+# module.
 vm_layer() {
 	local unit
 
@@ -57,13 +57,13 @@ vm_layer() {
 	vm_initramfs "$1/usr/lib/modules/6.1.0/initramfs.img" && chown -R 0:0 "$1"
 }
 
-# vm_initramfs FILE: made by dracut, in the image, as an image build does it.
+# vm_initramfs FILE: makes the initramfs with dracut in the image, as an image build does.
 vm_initramfs() {
 	local release
 
 	TREE=$GBE_SCRATCH/tree
 	ostree --repo="$OS_BASE" checkout base/vm "$TREE"
-	# The checkout is the repository's own files: whatever differs replaces one.
+	# The checkout hard-links the repository's files: a changed file must replace the old one, not overwrite it.
 	cp -rP --remove-destination "$OS_PROGRAMS/program/." "$GBE_MEM/layers/image/." "$TREE/"
 	cp -a "$TREE/usr/etc" "$TREE/etc"
 	release=$(basename "$TREE"/usr/lib/modules/*-*)
@@ -78,7 +78,7 @@ vm_initramfs() {
 root_mounts() {
 	if [[ ! -e $IMAGE.boot ]]; then
 		truncate -s 256M "$IMAGE.boot"
-		# GRUB knows no checksum seed.
+		# GRUB does not know the checksum seed of ext4.
 		mkfs.ext4 -q -F -L boot -O ^metadata_csum_seed "$IMAGE.boot"
 	fi
 	loop_mount "$IMAGE.boot" "$ROOT/boot"
@@ -91,8 +91,8 @@ disk_on() {
 	[[ ! -e $IMAGE.var ]] || loop_mount "$IMAGE.var" "$VAR"
 }
 
-# device KIND [FLAVOUR]: a new device with the deployment A, and what B is made of. KIND: its file system;
-# or own-var: XFS, and /var an ext4 of its own, as A's fstab has it.
+# device KIND [FLAVOUR]: makes a new device with the deployment A, and the parts of B. KIND is a file system, or
+# own-var: XFS, with /var on an ext4 from A's fstab.
 device() {
 	need_flavour "${2:-shell}"
 	root_new "${1/own-var/xfs}"
@@ -101,7 +101,7 @@ device() {
 	FLAVOUR=${2:-shell}
 	BOOTS=()
 	mkdir -p "$ROOT/boot/grub2"
-	# The place at which grub-editenv of Debian looks.
+	# grub-editenv of Debian looks in this place.
 	ln -sfn grub2 "$ROOT/boot/grub"
 	grubenv_store <<<"boot_success=1"
 	if [[ $1 == own-var ]]; then
@@ -114,7 +114,7 @@ device() {
 	os_commit B
 }
 
-# machine_keep NAME: the machine as it is now, off, for other cases of this suite.
+# machine_keep NAME: saves the machine, which is off, for other cases of this suite.
 machine_keep() {
 	local disk
 
@@ -129,7 +129,7 @@ machine_keep() {
 
 machine_kept() { [[ -e $GBE_SCRATCH/$1.words ]]; }
 
-# machine_again NAME: such a machine.
+# machine_again NAME: makes the device from a saved machine.
 machine_again() {
 	local disk
 
@@ -145,7 +145,7 @@ machine_again() {
 
 # ---- up ----
 
-# vm_start [WORD...]: GRUB chooses. WORD: what a person adds in its menu. Returns at once.
+# vm_start [WORD...]: starts the machine and returns. GRUB chooses. WORD is what a person adds in GRUB's menu.
 vm_start() {
 	local disk drives=()
 
@@ -170,8 +170,8 @@ vm_start() {
 
 machine_running() { [[ $QEMU ]] && kill -0 "$QEMU" 2>/dev/null; }
 
-# answer ID [LINE]: waits for it; fails when the machine has gone. The line that asks for it is written again
-# from time to time: one that was not understood is not answered (../vm/image/usr/libexec/test/hands).
+# answer ID [LINE]: waits for the answer, and fails if the machine has ended. LINE, which asks for the answer, is
+# written again from time to time: the hands do not answer a damaged line (../vm/image/usr/libexec/test/hands).
 answer() {
 	local id status out err end n
 
@@ -188,7 +188,7 @@ answer() {
 	fail "no answer after $START_LIMIT s: $(tail -n 5 "$CONSOLE")"
 }
 
-# inside COMMAND...: on the running machine.
+# inside COMMAND...: runs COMMAND on the running machine.
 inside() {
 	local id=$BASHPID.$RANDOM command
 
@@ -206,21 +206,21 @@ put() { with_etcd put "$@"; }
 put_many() { with_etcd put_many "$@"; }
 etcd_state() { with_etcd etcd_state; }
 
-# boot [WORD...]: as far as systemd.
+# boot [WORD...]: starts the machine and waits for systemd.
 boot() {
 	vm_start "$@"
 	answer here || fail "it does not boot: $(tail -n 5 "$CONSOLE")"
 	boot_known
 }
 
-# The entry that GRUB reported to boot.
+# Prints the entry that GRUB reported to boot.
 boot_known() {
 	BOOTED=$(tr -d '\r' <"$CONSOLE" | sed -n 's/^GRUB: booting Test OS //p' | tail -n 1)
 	BOOTS+=("$BOOTED")
 }
 
-# settle: until every job of the boot is done: 0. It goes down before that, by itself: 1. Who asks every second has the
-# processor for himself here: systemd says it when it is through.
+# settle: waits until every job of the boot is done, and returns 0. Returns 1 if the machine goes down before that.
+# systemd writes a line when it is done: a question every second would take much of the one processor.
 settle() {
 	# shellcheck disable=SC2016 # expanded inside
 	inside bash -c 'while state=$(systemctl is-system-running --wait); [[ $state != degraded ]] || break
@@ -230,7 +230,7 @@ settle() {
 	}
 }
 
-# power_on [WORD...]: GRUB chooses, and chooses again after each automatic reboot.
+# power_on [WORD...]: lets GRUB choose, again after each automatic reboot.
 power_on() {
 	local n
 
@@ -246,7 +246,7 @@ power_on() {
 
 # ---- down ----
 
-# The machine has ended, or does within the limit.
+# Waits within the limit until the machine has ended.
 machine_gone() {
 	local deadline=$((SECONDS + START_LIMIT))
 
@@ -284,14 +284,14 @@ reboot() {
 	power_on
 }
 
-# All of it at once: what the kernel had not handed to the disk is gone.
+# Kills the machine at once. Writes that the kernel had not sent to the disk are lost.
 powercut() {
 	kill -KILL "$QEMU" 2>/dev/null || true
 	ENDED='cut'
 	machine_down
 }
 
-# stage NAME: from the running system; greenboot's units hear of it.
+# stage NAME: stages an update from the running system, which tells greenboot's units.
 stage() {
 	inside ostree admin deploy --stage --os="$STATEROOT" "os/$1"
 	DEPLOYMENT[$1]=$STATEROOT-$(inside ostree admin status |
@@ -301,7 +301,7 @@ stage() {
 
 # ---- what the case sees ----
 
-# found NAME: what etcd had at each boot of that image, one line each.
+# found NAME: prints the state that etcd had at each boot of that image, one line each.
 found() {
 	if machine_running; then
 		inside sed -n "s/^$1 //p" /var/log/found
