@@ -27,7 +27,7 @@ microshift_version() { # VERSION DEPLOYMENT
 	printf '{"version":"%s","deployment_id":"%s","boot_id":"%s"}' "$1" "${DEPLOYMENT[$2]}" "$BOOT_ID" \
 		>"$ROOT$TREE/version"
 }
-# MicroShift's work while its etcd is stopped.
+# Stands for MicroShift's work while its etcd is stopped.
 microshift_backup() { # NAME
 	stop_etcd
 	cp -a "$ROOT$TREE" "$ROOT$COPIES/$1"
@@ -55,7 +55,7 @@ adopt_microshift() {
 	assert_json .manifest.verified full show "$name"
 	assert_json '.[] | select(.name == "'"$name"'") | .grade' unproven list
 	assert_exit 0 gbe verify --full "$name"
-	# Its own copy is as it was.
+	# MicroShift's own copy is unchanged.
 	assert_eq "certificates of it" "$(<"$ROOT$COPIES/${DEPLOYMENT[A]}_$BOOT_ID/certs")" certificates
 	into_b
 	microshift_version 4.20.1 B
@@ -63,14 +63,14 @@ adopt_microshift() {
 	assert_exit 0 gbe restore "$name" --force
 	start_etcd
 	holds "MicroShift's backup" "$state"
-	# MicroShift's own rule: the deployment that the version file names is the one that is booted, or it
-	# restores. There is no marker to do so.
+	# MicroShift's rule: the version file names the booted deployment, or MicroShift restores. No marker asks for
+	# a restore.
 	assert_match "version" "$(<"$ROOT$TREE/version")" "*4.19.3*${DEPLOYMENT[A]}*"
 	assert_eq "certificates" "$(<"$ROOT$TREE/certs")" certificates
 	assert_missing "$ROOT$COPIES/restore"
 }
 
-# After our own rollback it sees its own deployment, and has nothing to do.
+# After our rollback, MicroShift sees its own deployment and has nothing to do.
 adopt_rolled_back() {
 	microshift "$1"
 	judge green
@@ -87,7 +87,7 @@ adopt_rolled_back() {
 	assert_eq "MicroShift's own backups" "$(ls "$ROOT$COPIES")" ""
 }
 
-# A new machine: only the copy and the configuration. The copy shows the place of member/.
+# A new machine has only the copy and the configuration. The copy shows the place of member/.
 adopt_new_machine() {
 	local state
 	microshift "$1"
@@ -104,14 +104,14 @@ adopt_new_machine() {
 	assert_eq "certificates" "$(<"$ROOT$TREE/certs")" certificates
 }
 
-# privileges DIR: owner, mode and name of each file, and the attributes that give more access than the mode. Not of a
-# segment that etcd may have made in advance.
+# privileges DIR: prints owner, mode and name of each file, and the attributes that give more access than the mode. A
+# segment that etcd may have made in advance is left out.
 privileges() {
 	(cd "$1" && find . ! -name '*.tmp' -printf '%U:%G %m %p\n' | sort -k 3 &&
 		find . ! -name '*.tmp' -print0 | sort -z | xargs -0r getfattr -h -d -m '^(security|system)[.]' --absolute-names)
 }
 
-# A directory that another user could write to: the access that its owners, modes and attributes give is not copied.
+# Another user can write to the directory: the access that its owners, modes and attributes give is not copied.
 adopt_owners() {
 	local copy=$COPIES/copy state was kept
 	microshift "$1"
@@ -147,7 +147,7 @@ adopt_owners() {
 	assert_eq "the link's owner" "$(stat -c %u "$ROOT$TREE/link")" 4711
 	start_etcd
 	holds "the copy" "$state"
-	# Without data there is no other owner to use.
+	# Without data the device has no other owner to use.
 	stop_etcd
 	rm -rf "${ROOT:?}$TREE"
 	assert_exit 0 gbe import "$copy" roots
@@ -155,7 +155,7 @@ adopt_owners() {
 	assert_eq "of no one else" "$(find "$(data_of roots)" ! -uid 0)" ""
 }
 
-# refused STATUS DIR WHY: and nothing is left.
+# refused STATUS DIR WHY: the import is refused and leaves nothing.
 refused() {
 	assert_exit "$1" gbe import "$2" bad
 	assert_match "why not $2" "$ERR" "*$3*"
@@ -181,7 +181,7 @@ adopt_bad() {
 	cp -a "$ROOT$copy" "$ROOT$COPIES/damaged"
 	truncate -s 6000 "$ROOT$COPIES/damaged/etcd/member/snap/db"
 	refused 6 "$COPIES/damaged" "db"
-	# A record of an unknown type: that is not "sound".
+	# A record of an unknown type makes the result something else than "sound".
 	cp -a "$ROOT$copy" "$ROOT$COPIES/unknown"
 	printf '\016' | dd of="$(echo "$ROOT$COPIES"/unknown/etcd/member/wal/*0.wal)" bs=1 seek=9 conv=notrunc status=none
 	refused 7 "$COPIES/unknown" "not known"
@@ -198,7 +198,7 @@ adopt_bad() {
 	assert_eq "temporary files" "$(find "$ROOT/var/lib/greenboot-etcd" -name '.gbe-tmp*')" ""
 }
 
-# A disk without room for a copy: said before the first byte where it would be one; a clone needs none.
+# The disk lacks room for a copy: the message comes before the first byte. A clone needs no room.
 adopt_full_disk() {
 	microshift "$1"
 	microshift_backup copy

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # `status`, `explain` and prerun are asked about the same start, in a table of situations: data, configuration and
-# deployments. Two that disagree fail the case. (Random situations: tests/histories.)
+# deployments. A case fails if two of them disagree. (Random situations: tests/histories.)
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -33,7 +33,7 @@ before_failed() {
 	shutdown
 }
 
-# ---- what may have become of the data ----
+# ---- the damage to the data ----
 
 data_sound() { :; }
 data_pipe() { mkfifo "$DATA/pipe"; }
@@ -50,13 +50,13 @@ data_link() {
 	ln -s etcd.moved "$DATA"
 }
 
-# in_short: the rule, the action that says most and its backup, of explain's answer.
+# in_short: prints the rule of explain's answer, its most important action and the backup.
 in_short() {
 	jq -c '. as $e | [["hold", "restore", "fresh", "backup", "keep", "stamp"][] as $kind |
 		$e.actions[] | select(.action == $kind)][0] | [$e.rule, .action, .name]'
 }
 
-# agree WHAT: all three, about the boot that comes.
+# agree WHAT: asks all three about the next boot.
 agree() {
 	local shown told next rule rules branch first n=0
 
@@ -86,7 +86,7 @@ with() {
 	[[ ! $1 ]] || config "${1% *}" "${1#* }"
 }
 
-# data|setting: each kind of data with the settings that matter to it.
+# Lines of data|setting: each kind of data with the settings that matter for it.
 SITUATIONS=(
 	"sound|" "sound|backup at-boot=never" "sound|restore on-rollback=never" "link|"
 	"pipe|" "pipe|backup on-upgrade-failure=continue" "pipe|backup on-upgrade-failure=refuse"
@@ -96,7 +96,7 @@ SITUATIONS=(
 	"no_log|" "gone|" "gone|restore on-missing-data=restore"
 )
 
-# table KIND BEFORE [FLAVOUR]
+# table KIND BEFORE [FLAVOUR]: plays the table.
 table() {
 	local situation
 
@@ -112,7 +112,7 @@ table() {
 	done
 }
 
-# In the same run: what the next boot would do to damaged data, the next start of the service does.
+# In the same run, the next start of the service treats damaged data as the next boot would.
 same_run() {
 	a_green xfs
 	config restore on-corrupt-data=refuse
@@ -125,7 +125,7 @@ same_run() {
 	assert_match "its rule" "$(<"$PRERUN_LOG")" "*Decided by rule 5a*"
 }
 
-# An update is staged: its boot counts among those that can be rolled back, and the hold is foreseen.
+# An update is staged: its boot counts among those that can be rolled back, so the hold is foreseen.
 staged_pipe() {
 	a_green xfs
 	mkfifo "$DATA/pipe"
@@ -138,7 +138,7 @@ staged_pipe() {
 	assert_eq "explain" "$(json '[.rule, .hold] | tojson' explain --booted=staged)" '["11",false]'
 }
 
-# etcd is there, and too busy to answer: unknown, never a person's work.
+# etcd is too busy to answer: its health is unknown, which needs no person.
 frozen() {
 	local n
 
@@ -161,7 +161,7 @@ frozen() {
 	assert_exit 0 gbe status --check
 }
 
-# Below --root, the host's etcd is not that root's.
+# Below --root, the host's etcd does not belong to that root.
 outside() {
 	a_green xfs
 	mkdir "$GBE_MEM/bare"
@@ -170,7 +170,7 @@ outside() {
 	assert_eq "etcd" "$("$BUILD/greenboot-etcd" --root="$GBE_MEM/bare" --json status | jq -c '.etcd | [.healthy, .version]')" "[null,null]"
 }
 
-# A restore of what is there loses nothing.
+# A restore of the same state loses nothing.
 nothing_lost() {
 	a_green xfs
 	stop_etcd

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The owner of the data directory is not root (etcd runs as a user of its own), and is hostile. The attacks: symlinks,
+# The owner of the data directory is not root (etcd runs as another user), and is hostile. The attacks: symlinks,
 # FIFOs, hard links, extreme names and sizes, forged records, and a process that replaces names all the time. The
-# program does not write, read or disclose anything outside of the tree; nothing hangs; nothing grows without an end.
+# program does not write, read or disclose anything outside of the tree. No program hangs, and no use of memory or
+# disk grows without a limit.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -13,7 +14,8 @@ NOBODY=65534
 STAMP=.greenboot-etcd-owner
 store() { echo "$ROOT/var/lib/greenboot-etcd/backups"; }
 
-# device_of_nobody KIND: A is green, etcd is stopped, the data belongs to the user "nobody"; OUTSIDE is root's.
+# device_of_nobody KIND: A is green, etcd is stopped, and the unprivileged user of the attack owns the data. OUTSIDE
+# belongs to root.
 device_of_nobody() {
 	a_green "$1"
 	A_STATE=$(etcd_state)
@@ -33,13 +35,13 @@ outside() {
 	OUTSIDE_WAS=$(outside_now)
 }
 
-# With the times of the directories: nothing came or went, not even for a moment.
+# The times of the directories show that no entry came or went, not even for a moment.
 outside_now() {
 	(cd "$OUTSIDE" && find . -printf '%P|%y|%s|%m|%U|%G|%T@|%n\n' | sort &&
 		find . -type f -exec sha256sum {} + | sort) | sha256sum
 }
 
-# nothing_outside: it is as it was, and nothing of it is in a backup or in what was said.
+# nothing_outside: checks that OUTSIDE is unchanged, and that no backup and no output contains anything of it.
 nothing_outside() {
 	assert_eq "what is outside" "$(outside_now)" "$OUTSIDE_WAS"
 	! grep -r -q -- "$SECRET" "$(store)" "$ROOT/run/greenboot-etcd" \
@@ -48,7 +50,7 @@ nothing_outside() {
 
 nobody() { setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$@"; }
 
-# in_time COMMAND...: any answer, within 20 s.
+# in_time COMMAND...: expects an answer within 20 s.
 in_time() {
 	local rc=0 began=$SECONDS
 	"$@" >"$GBE_MEM/out" 2>"$GBE_MEM/err" || rc=$?
@@ -62,7 +64,7 @@ start_in_time() { in_time hook prerun; }
 
 # ---- records ----
 
-# The nonce, and the name under which a new one is written, are something else.
+# The nonce, and the name under which a new nonce is written, are of another file type.
 attack_stamp() {
 	local what name
 
@@ -99,7 +101,7 @@ attack_stamp() {
 	a_is_back
 }
 
-# A nonce that root has not written says nothing, whatever is in it: the ledger decides.
+# The ledger decides: a nonce that root has not written has no effect, whatever its content.
 attack_forged() {
 	local forged
 
@@ -124,7 +126,7 @@ attack_forged() {
 	fails_back
 }
 
-# If the data directory is a mount point, the program's own directory lies in another user's.
+# If the data directory is a mount point, the program's directory lies in a directory of another user.
 attack_hidden() {
 	local digest
 
@@ -156,7 +158,7 @@ attack_hidden() {
 	a_is_back
 }
 
-# The directory of root is found under its other name, and nothing else is used instead.
+# The program finds root's directory under its other name, and uses nothing else.
 finds_hidden() {
 	MASKED=yes boot A
 	start_in_time
@@ -166,7 +168,7 @@ finds_hidden() {
 	nothing_outside
 }
 
-# ---- what is no file ----
+# ---- entries that are not files ----
 
 attack_fifo() {
 	local name wal
@@ -197,7 +199,7 @@ attack_fifo() {
 	a_is_back
 }
 
-# Hard links to files of others (where the kernel does not protect them): copied, never changed.
+# Hard links to other users' files (if the kernel does not protect them) are copied, and never changed.
 attack_hardlink() {
 	device_of_nobody "$1"
 	ln "$OUTSIDE/dir/file" "$DATA/member/file"
@@ -226,8 +228,8 @@ into_b_and_back() {
 
 # ---- names and sizes ----
 
-# harmless_text TEXT: no control character but the end of a line, as bytes or as UTF-8. Characters that turn the
-# direction of text also count.
+# harmless_text TEXT: expects no control character except the end of a line, as bytes or as UTF-8. Characters that
+# turn the direction of text also count.
 harmless_text() {
 	local bytes
 	bytes=$(printf '%s' "$1" | LC_ALL=C grep -a -c -P '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]' || true)
@@ -267,7 +269,7 @@ attack_names() {
 		undeploy B
 		echo text | nobody tee "$DATA/member/$name" >/dev/null
 	done
-	# Two entries have a member/.
+	# Two directories have a member/.
 	mkdir -p "$DATA/${evil[0]}/member" "$DATA/${evil[1]}/member"
 	mv "$DATA/member" "$DATA/away"
 	start_in_time
@@ -293,7 +295,7 @@ says_harmless() {
 	done
 }
 
-# More than a tree may hold: refused by name, in limited memory; a start continues.
+# More entries than a tree may have are refused by name, in limited memory. A start continues.
 attack_huge() {
 	local n long at
 	long=$(printf 'n%.0s' {1..240})
@@ -319,7 +321,7 @@ attack_huge() {
 	a_is_back
 }
 
-# Address space is a bound for memory, but not where a sanitizer has its shadow.
+# The address space limits the memory, except under a sanitizer, whose shadow needs much of it.
 bounded() {
 	if [[ ${SANITIZERS-} ]]; then
 		in_time "$@"
@@ -329,7 +331,7 @@ bounded() {
 }
 bounded_run() { (ulimit -v 300000 && "$@"); }
 
-# The failed update's etcd user can leave anything: the base gets its data back by a rename.
+# Whatever the failed update's etcd user left, the old system gets its data back by a rename.
 attack_deformed() {
 	local what
 
@@ -353,7 +355,7 @@ attack_deformed() {
 		power_on
 		a_is_back
 	done
-	# A person may restore over this with --force; no program may.
+	# A person may restore over this with --force. The program does not.
 	stop_etcd
 	gbe backup mine
 	(cd "$DATA" && rm member/snap/db && mkfifo member/snap/db)
@@ -362,7 +364,7 @@ attack_deformed() {
 	assert_exit 0 gbe restore mine --force
 	start_etcd
 	holds "the data" "$A_STATE"
-	# An update has to read it.
+	# prerun has to read the data for an update.
 	update B
 	shutdown
 	(cd "$DATA" && rm member/snap/db && mkfifo member/snap/db)
@@ -372,7 +374,7 @@ attack_deformed() {
 	assert_match "what it says" "$(<"$PRERUN_LOG")" "*not a regular file*restore * --stop --force*systemctl start*"
 }
 
-# into_red: B has failed, and the machine is off. The data belongs to "nobody".
+# into_red: B has failed, and the machine is off. The unprivileged user owns the data.
 into_red() {
 	chmod 0711 "$GBE_SCRATCH"
 	into_b
@@ -383,7 +385,7 @@ into_red() {
 	chown -R "$NOBODY:$NOBODY" "$DATA/member"
 }
 
-# The owner of a subvolume may make it read-only: it could not be moved into the store.
+# The owner of a subvolume may make it read-only, and a read-only subvolume cannot be moved into the store.
 attack_readonly() {
 	a_green "$1"
 	into_red
@@ -396,7 +398,7 @@ attack_readonly() {
 	a_is_back
 }
 
-# The owner of a directory may give it another project, so that nothing of this one can be moved into it.
+# The owner of a directory may give it another project, so that files of this project cannot be moved into it.
 attack_project() {
 	device "$1"
 	fs_at "$1" "$DATA"
@@ -413,7 +415,7 @@ attack_project() {
 
 # ---- races ----
 
-# A process of the user "nobody" replaces names while root copies, restores, sets aside and removes.
+# A process of the unprivileged user replaces names while root copies, restores, sets aside and removes.
 race() {
 	"$BUILD/tests/integration/racer" "$NOBODY" "$DATA/member/snap" "$OUTSIDE" &
 	RACER=$!
@@ -431,7 +433,7 @@ attack_race() {
 	chmod 0755 "$OUTSIDE"
 	OUTSIDE_WAS=$(outside_now)
 	race
-	# For 5 s, and on a busy machine, where one of the two wins for longer, until each has won.
+	# The race runs for 5 s. On a busy machine one side wins for longer, so it runs until each side has won.
 	for ((n = 0; n < 400 && SECONDS - began < (good > 0 && good < n ? 5 : 120); n++)); do
 		in_time gbe backup "race$n"
 		[[ ! -e $(store)/race$n ]] || good=$((good + 1))
@@ -441,7 +443,7 @@ attack_race() {
 			in_time gbe undo
 			in_time gbe delete "race$n" --force
 			in_time gbe prune
-			# It went along with what was displaced; now in the new one.
+			# The link moved with the displaced data. Now it is in the new directory.
 			race_over
 			race
 		fi
@@ -461,7 +463,8 @@ attack_race() {
 
 # ---- over etcd's API ----
 
-# liar FROM TO: what answers at the configured endpoint is etcd, but for these bytes, which are as long.
+# liar FROM TO: a proxy at the configured endpoint passes on etcd's answers, and replaces the bytes FROM by TO of the
+# same length.
 liar() {
 	local port=$ETCD_PORT
 
@@ -492,7 +495,8 @@ truth() {
 	config etcd "endpoint=http://127.0.0.1:$ETCD_PORT"
 }
 
-# One answer with a version that cannot read the data holds etcd back at no later boot; nor does one that is newer.
+# One answer with a version that cannot read the data does not hold etcd back at a later boot. Neither does a newer
+# version.
 attack_version() {
 	local version
 
@@ -523,7 +527,7 @@ attack_version() {
 	assert_missing "$GBE_MEM/ran"
 }
 
-# Any client of the update's etcd can add members. That does not take the way back.
+# Any client of the update's etcd can add members. The old system's data is restored anyway.
 attack_members() {
 	a_green "$1"
 	A_STATE=$(etcd_state)

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The installed units in their sandboxes, in a container that a real systemd boots from real ostree deployments on XFS.
-# Their permissions suffice for the whole story, and they run in order. (The machine's /usr is the container's; the
-# program lies in /usr/local.)
+# The installed units in their sandboxes, in a container that a real systemd boots from real ostree deployments on
+# XFS. The permissions of the units suffice for the whole story, and the units run in order. (The container has the
+# machine's /usr, and the program in /usr/local.)
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
 # shellcheck source=tests/lib/all.sh
@@ -26,7 +26,7 @@ there_and_back() {
 		"judged red" "Stopped etcd" "finalize.*was closed"
 	populate A "echo k is \$(etcdctl get k --print-value-only)"
 	run A
-	# An exchange, and a rename into the store, in the sandbox.
+	# The sandbox allows an exchange, and a rename into the store.
 	in_order "prerun.*rule 10a" "prerun.*Restored" "Finished greenboot-etcd-prerun" "Starting etcd" \
 		"k is a$" "Stopped etcd" "finalize.*was closed"
 	assert_eq "what B wrote" "$(find "$VAR/lib/greenboot-etcd/backups" -maxdepth 1 \
@@ -54,7 +54,8 @@ symlinked() {
 	in_order "prerun.*rule 10a" "prerun.*Restored" "Starting etcd" "k is A$" "finalize.*was closed"
 }
 
-# The timer comes with the service, stays when that goes, and its service shows what it sees from its sandbox.
+# The timer starts with the service and stays when the service stops. The monitor writes what it sees from its
+# sandbox.
 monitored() {
 	container_device
 	mkdir -p "$VAR/lib/node"
@@ -73,7 +74,7 @@ monitored() {
 		}
 		shown "healthy 1"
 		shown "restores 0"
-		# It is written after the metrics.
+		# The file is written after the metrics.
 		for n in {1..150}; do
 			reason=$(jq -r .status.etcd.reason /run/greenboot-etcd/status.json)
 			[[ $reason == "not asked" ]] || break
@@ -95,8 +96,8 @@ monitored() {
 	! grep -q "no metric\|Failed to start greenboot-etcd" "$LOG" || fail "it could not show it"
 }
 
-# The timer starts and stops with the service, and returns after a restart by systemd. The sandbox of its program
-# permits its work.
+# The timer starts and stops with the service, and returns after a restart by systemd. The program can do its work in
+# its sandbox.
 defragmented() {
 	container_device
 	deploy A
@@ -119,7 +120,7 @@ defragmented() {
 			false
 		}
 		small() { (($(etcdctl endpoint status -w json | jq '.[0].Status.dbSize') < 2000000)); }
-		# It looks once more before it says so.
+		# The program looks once more before it reports this.
 		at_rest() { [[ $(systemctl is-active greenboot-etcd-defrag.service) != activating ]]; }
 		grow() {
 			local n
@@ -153,7 +154,7 @@ defragmented() {
 	! grep -q "never: \|the timer stays\|Failed to start greenboot-etcd\|defrag.service: Failed" "$LOG" || fail "it was not done"
 }
 
-# The timer begins once prerun has taken the data over, and its program is let do what it has to in its sandbox.
+# The timer begins after prerun has taken the data over. The program can do its work in its sandbox.
 used() {
 	container_device
 	deploy A
@@ -166,7 +167,7 @@ used() {
 	! grep -q "used.*not recorded" "$LOG" || fail "it was not recorded"
 }
 
-# Masked, the service starts without it.
+# With prerun masked, the service starts without it.
 masked() {
 	container_device
 	deploy A

@@ -3,7 +3,7 @@
 #
 # Trees that an unprivileged etcd user can make cheaply below the data directory: depth, names, hard links, extents,
 # subvolumes, holes. A start, a look and a verification answer within seconds and a few MiB. Each tree can be removed,
-# and a failed update is undone. GBE_FIGURES=FILE: the cost of each.
+# and a failed update is undone. GBE_FIGURES=FILE gets the cost of each.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -15,7 +15,7 @@ MANY=120000
 
 nobody() { setpriv --reuid="$NOBODY" --regid="$NOBODY" --clear-groups "$@"; }
 
-# ---- obstacles, in DATA; those that need nothing but its owner's rights are made with no others ----
+# ---- obstacles in DATA; those that need only its owner's rights are made with these rights ----
 
 obstacle_deep() {
 	# shellcheck disable=SC2016
@@ -45,12 +45,12 @@ obstacle_subvolume() {
 
 newest_wal() { find "$DATA/member/wal" -name '*.wal' | sort | tail -n 1; }
 
-# A record that claims 896 GiB, all of it a hole, where the log's records end.
+# At the end of the log's records, one record claims 896 GiB, which are all a hole.
 obstacle_record() {
 	local wal at=0 length
 	wal=$(newest_wal)
 	while length=$(od -An -tu8 -j "$at" -N 8 "$wal" | tr -d ' ') && [[ $length != 0 ]]; do
-		# The upper byte says how many zeros follow; bash's numbers are signed.
+		# The upper byte says how many zeros follow. bash has signed numbers.
 		at=$((at + 8 + (length & 0xffffffffffffff) + (length < 0 ? (length >> 56) & 7 : 0)))
 	done
 	# Length: 9 bytes up to the data, 7 << 37 bytes of it, 7 of padding; entry, checksum 1.
@@ -81,7 +81,7 @@ obstacle_nonce() {
 		"$DATA/.greenboot-etcd-owner" "$MANY"
 }
 
-# One block again and again: 524,288 extents, in 2 GiB that take 4 KiB.
+# One block is repeated: 524,288 extents in 2 GiB, which take 4 KiB.
 obstacle_extents() {
 	python3 - "$DATA/extents" <<-'EOF'
 		import fcntl, os, struct, sys
@@ -100,10 +100,10 @@ obstacle_db() {
 	truncate -s 1T "$DATA/member/snap/db"
 }
 
-# ---- what is asked for ----
+# ---- the cost of commands ----
 
-# cost_of COMMAND...: sets SECONDS_OF, its own time on the processors (the machine is shared), and PEAK, its memory in
-# KiB. Its exit status.
+# cost_of COMMAND...: sets SECONDS_OF, the command's processor time (the machine is shared), and PEAK, its memory in
+# KiB. Returns its exit status.
 cost_of() {
 	local status=0
 	rm -f "$GBE_MEM/cost"
@@ -115,7 +115,7 @@ cost_of() {
 	return "$status"
 }
 
-# costs WHAT COMMAND...: any answer, within 20 s and 64 MiB.
+# costs WHAT COMMAND...: expects an answer within 20 s and 64 MiB.
 costs() {
 	local what=$1
 	shift
@@ -126,7 +126,7 @@ costs() {
 	[[ ${SANITIZERS-} ]] || ((PEAK <= 64 << 10)) || fail "$what: $PEAK KiB"
 }
 
-# around OBSTACLE KIND: A was green and is down; the same deployment starts, then another one.
+# around OBSTACLE KIND: A was green and is down. The same deployment starts, then another one.
 around() {
 	OBSTACLE=$1
 	a_green "$2"
@@ -149,9 +149,9 @@ around() {
 	costs status gbe status
 }
 
-# ---- what is brought in ----
+# ---- archives to import ----
 
-# costs_little STATUS WORDS SECONDS COMMAND...: that answer, within that time and 64 MiB.
+# costs_little STATUS WORDS SECONDS COMMAND...: expects that answer within that time and 64 MiB.
 costs_little() {
 	local expected=$1 words=$2 most=$3 status=0
 	shift 3
@@ -164,7 +164,7 @@ costs_little() {
 	assert_eq "what it left" "$(find "$ROOT/var" -name 'pulled*' -o -name '.partial*' -o -name bad)" ""
 }
 
-# bomb FILE: 32 GiB of one letter in a file of 32 MiB.
+# bomb FILE: makes 32 GiB of one letter in a file of 32 MiB.
 bomb() {
 	local i
 	head -c 64M /dev/zero | tr '\0' a | gzip -1 >"$GBE_MEM/same"
@@ -174,7 +174,7 @@ bomb() {
 	rm "$GBE_MEM/same"
 }
 
-# dense FILE: one fiftieth of what is in it, and far from sparse.
+# dense FILE: compresses to one fiftieth, and is far from sparse.
 dense() {
 	python3 - >"$1" <<-'EOF'
 		import gzip, os, sys
@@ -206,9 +206,10 @@ bombs() {
 	! built store || costs_little 5 "more than 200 times" 5 gbe store pull latest /var/pulled.db --store="$store"
 	costs_little 5 "more than 200 times" 5 gbe import /var/bombs/hole.tar bad
 	costs_little 1 "no room for /var/bombs/hole.db" 5 gbe import /var/bombs/hole.db bad
-	# Whatever btrfs says to be free, not all of it can be had at once.
+	# btrfs reports more free space than can be used at once.
 	[[ $1 != btrfs ]] || return 0
-	# Some 300 MiB more than the 205 that stay free, but less than 670. The time to write them depends on the disk.
+	# The file has some 300 MiB more than the 205 that stay free, but less than 670. The time to write it depends
+	# on the disk.
 	sync -f "$ROOT/var"
 	fallocate -l $(($(stat -f -c '%f * %S' "$ROOT/var") - (500 << 20))) "$ROOT/var/filler"
 	sync -f "$ROOT/var"
@@ -218,7 +219,7 @@ bombs() {
 	! built store || costs_little 1 "are to stay free" 20 gbe store pull latest /var/pulled.db --store="$store"
 }
 
-# undone OBSTACLE KIND: B fails, and leaves that each time; B tries again, then A is back.
+# undone OBSTACLE KIND: B fails twice and leaves OBSTACLE each time. Then A is back.
 undone() {
 	OBSTACLE=$1
 	a_green "$2"

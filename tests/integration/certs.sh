@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Certificates, as OpenSSL makes them: the messages about them, and their renewal. A real systemd and an etcd whose
-# service renews them take part.
+# Certificates made by OpenSSL: the messages about them, and their renewal. A real systemd runs an etcd whose service
+# renews them.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
 # shellcheck source=tests/lib/all.sh
@@ -12,11 +12,11 @@
 
 PKI=/var/lib/pki
 
-# cert NAME FILTER, key NAME FILTER: of that file below PKI, in the last list
+# cert NAME FILTER, key NAME FILTER: prints a value of that file below PKI, from the last list.
 cert() { of ".certificates[] | select(.path == \"$PKI/$1\") | $2"; }
 key() { of ".keys[] | select(.path == \"$PKI/$1\") | $2"; }
 
-# pki_device: certificates of 9 days in $ROOT$PKI, and the endpoint is one that they are for.
+# pki_device: makes certificates of 9 days in $ROOT$PKI for the configured endpoint.
 pki_device() {
 	device xfs
 	certificates "$ROOT$PKI"
@@ -33,7 +33,7 @@ list() {
 		"$PKI/ca.crt $PKI/client.crt $PKI/old.crt $PKI/server.crt"
 	assert_eq keys "$(of '[.keys[].path] | join(" ")')" "$PKI/ca.key $PKI/client.key $PKI/server.key"
 	assert_eq unread "$(of .unread)" "[]"
-	# As openssl says it.
+	# The dates are those that openssl prints.
 	assert_eq subject "$(cert server.crt .subject)" CN=server
 	assert_eq issuer "$(cert server.crt .issuer)" CN=ca
 	assert_eq until "$(cert server.crt .not_after)" "$(date +%s -d "$(openssl x509 -noout -enddate \
@@ -62,7 +62,7 @@ list() {
 	assert_match text "$OUT" "*$PKI/server.crt (certificate, 0644)*Issuer: CN=ca (signed by $PKI/ca.crt)*"
 }
 
-# Whatever lies there, it ends, names what is wrong, and changes nothing.
+# Any content of the directory gives an answer that names the problem and changes nothing.
 odd() {
 	local before
 
@@ -123,7 +123,7 @@ places() {
 	fits certs
 	assert_exit 0 gbe certs list
 	assert_match text "$OUT" "*directories names no*"
-	# A verb that only looks warns, and uses the rest of the configuration.
+	# A verb that only reads gives a warning, and uses the rest of the configuration.
 	config certs directories=/
 	assert_exit 0 gbe certs list
 	assert_match warning "$ERR" '*directories: "/" is not a list of absolute paths*'
@@ -132,7 +132,7 @@ places() {
 	unconfig certs regenerated
 	assert_exit 2 gbe certs
 	assert_exit 2 gbe certs lose
-	# A user who may not read them learns that, and nothing else.
+	# A user without permission gets only this message.
 	chmod 0700 "$ROOT$PKI"
 	chmod 0711 "$GBE_SCRATCH"
 	assert_exit 7 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
@@ -169,7 +169,7 @@ warned() {
 	assert_eq "protection" "$(json .protection.reason status)" "there is no good backup"
 	assert_exit 0 gbe health -v
 	assert_match health "$OUT" "*certificates*$PKI/*.crt expires*"
-	# Of authorities in one file, the last; of a chain, the certificate.
+	# Of several authorities in one file, the last counts; of a chain, the certificate.
 	(
 		cd "$ROOT$PKI" || exit
 		openssl req -x509 -key ca.key -out long.crt -days 99 -subj /CN=ca
@@ -181,7 +181,7 @@ warned() {
 	assert_match status "$OUT" "*certificates: $PKI/chain.pem expires in [89] days (*"
 }
 
-# A device that starts in 1970: nothing is known of certificates until the clock is set.
+# On a device that starts in 1970, the age of certificates is unknown until the clock is set.
 unset_clock() {
 	device xfs
 	etcd_over_tls "$ROOT$PKI"
@@ -224,7 +224,7 @@ exported() {
 	fits certs-export
 	assert_eq mode "$(stat -c "%a %u" "$ROOT/var/lib/client.tar.gz")" "600 0"
 	assert_missing "$ROOT/var/lib/client.tar.gz.part"
-	# As on another machine.
+	# These certificates are from another machine.
 	mkdir "$GBE_MEM/o ther"
 	tar -C "$GBE_MEM/o ther" -xzf "$ROOT/var/lib/client.tar.gz"
 	assert_eq "in it" "$(cd "$GBE_MEM/o ther" && stat -c "%n %a" -- * | xargs)" \
@@ -248,9 +248,9 @@ exported() {
 	assert_missing "$ROOT/var/lib/other"
 }
 
-# ---- reset, below a root: no service ----
+# ---- reset below a root, without a service ----
 
-# reset_device KIND: of PKI, all but the CA's key is made again.
+# reset_device KIND: everything in PKI except the CA's key is made again.
 reset_device() {
 	device "$1"
 	[[ -e $GBE_MEM/pki ]] || certificates "$GBE_MEM/pki"
@@ -268,7 +268,8 @@ reset_device() {
 	BEFORE=$(tree_digest "$ROOT$PKI")
 	sync -f "$ROOT"
 }
-# content DIR: names, modes, owners and contents; times of directories are not what is put back.
+# content DIR: prints names, modes, owners and contents. The times of directories are left out, as they are not put
+# back.
 content() {
 	(cd "$1" && find . ! -type d -printf '%p %y %m %U %G %s %T@ %l\n' -o -printf '%p %m %U %G\n' | sort &&
 		find . -type f -exec sha256sum {} + | sort && getfattr -d sub/own.key 2>/dev/null)
@@ -294,7 +295,7 @@ reset() { # KIND
 	assert_eq "left" "$(cd "$ROOT$PKI" && find . | sort | xargs)" ". ./ca.srl ./client.csr ./elsewhere ./ext ./sub"
 	assert_eq "what a symlink leads to" "$(content "$ROOT/etc")" "$etc"
 	assert_eq "mode of the archives" "$(stat -c %a "$ROOT/var/lib/greenboot-etcd/certs")" 700
-	# A directory that is gone with them, and a new file, which is there again the second time.
+	# A directory that the reset removed is put back. A new file is removed, and is there again the second time.
 	rmdir "$ROOT$PKI/sub"
 	echo new >"$ROOT$PKI/ca.crt"
 	assert_exit 0 gbe --json certs reset --undo
@@ -348,8 +349,8 @@ reset_refused() {
 	assert_eq "archives" "$(archives)" "*"
 }
 
-# Killed, and the power cut, after each step: what there was, or an archive of it that is said and put back. After the
-# last step the reset has ended.
+# The program is killed, or the power is cut, after each step. The result is the old content, or an archive of it that
+# a message names and that is put back. After the last step the reset has ended.
 # steps: certs reset
 reset_cut() { # KIND
 	local half old point rc
@@ -369,7 +370,7 @@ reset_cut() { # KIND
 		else
 			assert_exit 5 gbe certs reset
 			assert_match why "$ERR" "*was interrupted*--undo*"
-			# Once more half-way: in the middle of a file, and between two.
+			# The same half-way: in the middle of a file, and between two files.
 			for half in clone-file-copied@2 certs-file-put-back@2; do
 				GREENBOOT_ETCD_FAULT=$half=kill faulty certs reset --undo || true
 				assert_eq "left at $half" "$(find "$ROOT$PKI" -name '.gbe-tmp*')" ""
@@ -385,7 +386,7 @@ reset_cut() { # KIND
 	done
 }
 
-# A failed step is taken back at once.
+# A failed step is undone at once.
 reset_fails() {
 	local point old
 
@@ -396,7 +397,7 @@ reset_fails() {
 		assert_eq "after $point" "$(content "$ROOT$PKI")" "$old"
 		rm -rf "$ROOT/var/lib/greenboot-etcd/certs"
 	done
-	# No room for the archive: certs lie on another file system.
+	# The archive has no room: certs lie on another file system.
 	mv "$ROOT$PKI" "$ROOT$PKI.real"
 	fs_at ext4 "$ROOT$PKI" 32M
 	cp -a "$ROOT$PKI.real/." "$ROOT$PKI/"
@@ -410,9 +411,10 @@ reset_fails() {
 	assert_exit 0 gbe certs reset
 }
 
-# ---- reset, by systemd: a service that makes its certificates when there are none ----
+# ---- reset with systemd: a service that makes missing certificates ----
 
-# container_run COMMANDS: a container whose etcd, over TLS, makes those it lacks; a person does COMMANDS.
+# container_run COMMANDS: runs a container whose etcd, over TLS, makes its missing certificates. A person runs
+# COMMANDS.
 container_run() {
 	local etc program options=()
 
@@ -442,7 +444,7 @@ container_run() {
 			[[ ! -e /run/failing || -e $PKI/ca.crt ]] || exit 1
 			[[ ! -e $PKI/ca.crt ]] || exit 0
 			certificates $PKI
-			# Not by this CA.
+			# This CA did not issue the certificate.
 			[[ ! -e /run/broken ]] || openssl req -x509 -newkey rsa:2048 -nodes -keyout $PKI/ca.key \
 				-out $PKI/ca.crt -days 9 -subj /CN=ca
 			chown -R etcd $PKI
@@ -489,7 +491,7 @@ container_run() {
 regenerated() {
 	container_run "" <<-'EOF2'
 		gives 0 greenboot-etcd certs list
-		# The monitor sees them in its sandbox.
+		# The monitor can read the certificates in its sandbox.
 		systemctl start greenboot-etcd-monitor
 		gives 0 grep "$PKI/old.crt has expired" /run/motd.d/greenboot-etcd
 		gives 0 greenboot-etcd certs reset -n
@@ -504,7 +506,7 @@ regenerated() {
 		gives 0 greenboot-etcd certs reset --undo
 		is "after another" "$(sum)" "$new"
 		grows
-		# Expired certificates, in a service that is therefore down.
+		# The service is down because its certificates have expired.
 		mv $PKI/old.crt $PKI/client.crt
 		systemctl stop etcd
 		gives 0 greenboot-etcd certs reset
@@ -514,7 +516,7 @@ regenerated() {
 	in_order "certs.*Certificates were changed|Certificates were changed" "all of it$"
 }
 
-# An unreachable etcd, a service that does not start, one that gives up: the old ones are back.
+# etcd is unreachable, the service does not start, or systemd gives up: the old certificates are put back.
 comes_not_back() {
 	container_run "" <<-'EOF2'
 		touch /run/broken
@@ -527,7 +529,7 @@ comes_not_back() {
 		gives 1 greenboot-etcd certs reset --timeout=3s
 		is "no start" "$(sum)" "$old"
 		grows
-		# So often that systemd gives it up.
+		# The service fails so often that systemd gives up.
 		for n in 1 2 3 4; do gives 1 greenboot-etcd certs reset --timeout=3s; done
 		is "given up" "$(sum)" "$old"
 		grows
@@ -535,7 +537,8 @@ comes_not_back() {
 	EOF2
 }
 
-# Killed while the service is down: it is started again, and the old ones come back by hand.
+# The program is killed while the service is down: the service is started again, and a command puts the old
+# certificates back.
 killed() {
 	container_run "" <<-'EOF2'
 		for n in 1 2 3; do
@@ -555,11 +558,11 @@ killed() {
 	EOF2
 }
 
-# asked DIR: what etcd answers a client with what is in DIR, over TLS.
+# asked DIR: prints etcd's answer over TLS to a client with the certificates in DIR.
 asked() {
 	curl -sS -m 5 --cacert "$1/ca.crt" --cert "$1/client.crt" --key "$1/client.key" "$ETCD_TLS/health"
 }
-# asks DIR: it answers, on a busy machine after a moment.
+# asks DIR: expects an answer, on a busy machine after a moment.
 asks() {
 	local try
 	for try in 1 2 4 8; do
@@ -568,16 +571,16 @@ asks() {
 	done
 	fail "etcd does not answer a client with $1"
 }
-# asks_nobody DIR: these authorities do not prove etcd's certificate.
+# asks_nobody DIR: expects that these authorities do not verify etcd's certificate.
 asks_nobody() {
 	local rc=0
 	asked "$1" || rc=$?
 	assert_eq "what curl says" "$rc" 60
 }
-# certificates_are DIR: those in the protected tree, byte for byte, with owners and modes.
+# certificates_are DIR: compares the certificates in the protected tree with DIR: bytes, owners and modes.
 certificates_are() { assert_eq "the certificates" "$(tree_digest "$TLS")" "$(tree_digest "$1")"; }
 
-# The update renews the certificates with a CA of its own, and writes.
+# The update replaces the certificates with those of its own CA, and writes.
 renewed() {
 	holds "what the update finds" "$A_STATE"
 	certificates_are "$GBE_MEM/of-a"
@@ -627,7 +630,7 @@ roll_back() {
 	asks_nobody "$GBE_MEM/of-b"
 	judge green
 	assert_eq "health of A" "$(json .health status)" healthy
-	# And by hand: what the update had, certificates and all, is a backup; undo comes back from it.
+	# The same by hand: the data and certificates of the update become a backup, and undo restores them.
 	stop_etcd
 	assert_exit 0 gbe restore --force "$(json '[.[] | select(.grade == "bad")][0].name' list)"
 	certificates_are "$GBE_MEM/of-b"

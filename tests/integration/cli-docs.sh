@@ -18,7 +18,7 @@ for verb in store cluster member; do
 	! built "${PROGRAM[$verb]}" || VERBS+=("$verb")
 done
 
-# plain FILE: a page as text, minus signs as in the source of everything else.
+# plain FILE: prints a page as text, with the minus signs of the source.
 plain() { sed -e 's/\\-/-/g' -e 's/\\f[BIRP]//g' "$1"; }
 
 empty_root() {
@@ -26,7 +26,7 @@ empty_root() {
 	mkdir -p "$ROOT"
 }
 
-# Every key, its default and nothing else, in the page and in the example.
+# The page and the example have every key with its default, and nothing else.
 keys() {
 	local group='' line key value page example
 
@@ -53,7 +53,7 @@ keys() {
 			;;
 		esac
 	done <"$GBE_MEM/config"
-	# And none that there is not.
+	# Neither has a key that does not exist.
 	assert_eq "keys in conf(5)" "$(grep -c '^\.B [a-z-]*=$' <<<"$page")" \
 		"$(grep -c = "$GBE_MEM/config")"
 	assert_eq "keys in the example" "$(grep -c '^#[a-z-]*=' <<<"$example")" \
@@ -68,14 +68,14 @@ examples() {
 		name=${file##*/}
 		cp "$file" "$ROOT/$name"
 		assert_exit 0 "$GBE" --root="$ROOT" --config="/$name" config --check
-		# The comments are about keys that exist: without their # the file is also valid.
+		# Comments are about existing keys: the file is also valid without their #.
 		sed -n -e '/^\[/p' -e 's/^#\([a-z-]*=.\)/\1/p' "$file" >"$ROOT/bare.conf"
 		assert_exit 0 "$GBE" --root="$ROOT" --config=/bare.conf config --check
 	done
 }
 
-# verbs_of BIN VERB...: the help of BIN has exactly these verbs. The page that each verb's help names has the verb and
-# its options.
+# verbs_of BIN VERB...: expects exactly these verbs in the help of BIN. The page that each verb's help names has the
+# verb and its options.
 verbs_of() {
 	local bin=$1 verb option page name
 	shift
@@ -107,7 +107,7 @@ verbs() {
 	verbs_of "$GBE_MEM/base" "${BASE[@]}"
 	install_with "$GBE_MEM/all" "${all[@]}"
 	verbs_of "$GBE_MEM/all" "${VERBS[@]}"
-	# The page of the base has the verbs of the base alone.
+	# The page of the base has only the verbs of the base.
 	! plain "$DATA_DIR/man/greenboot-etcd.8" | sed -n '/^\.SH VERBS/,/^\.SH OPTIONAL/p' |
 		grep -nE '^\.BR? "?(store|cluster|member|certs( " ")? (init|renew|rotate-ca|issue|sign)) ' ||
 		fail "greenboot-etcd(8) has a verb of an optional program"
@@ -124,7 +124,7 @@ guide() {
 		[[ ! ${PROGRAM[$verb]-} ]] || built "${PROGRAM[$verb]}" || continue
 		[[ " ${VERBS[*]} " == *" $verb "* ]] || fail "there is no verb $verb: $line"
 		"$GBE" "$verb" --help >"$GBE_MEM/help"
-		# Each option of a verb is a word of its usage.
+		# Each option of a verb is part of its usage.
 		if [[ " snapshot store alarm certs cluster member endpoint " == *" $verb "* ]]; then
 			word=$(sed -E "s/^greenboot-etcd( -[^ ]+)* $verb *//; s/[ :;].*//" <<<"$line")
 			grep -qE "^Usage:.*[ |]$word([ |]|\$)" "$GBE_MEM/help" || fail "$verb knows no $word: $line"
@@ -135,13 +135,13 @@ guide() {
 	done < <(grep -E '^(\.[BI]|# |greenboot-etcd )' <<<"$page" |
 		grep -oE 'greenboot-etcd( -[^ ]+)* [a-z]+( [^".,;]*)?')
 	((commands > 70)) || fail "only $commands commands found"
-	# Each tool that people come from has its part of the table.
+	# The table has a part for each tool that people come from.
 	for word in charm etcdadm etcd-manager k3s etcdctl microshift OCP; do
 		grep -qE "^$word\\b.*@" <<<"$page" || fail "the table lacks $word"
 	done
 }
 
-# completions: as they are installed, they look for the programs in BIN.
+# completions: uses the installed completions, which look for the programs in BIN.
 completions() {
 	local file
 
@@ -151,7 +151,7 @@ completions() {
 	done
 }
 
-# completes WORD...: what bash offers for the last one. BIN: where the command is.
+# completes WORD...: prints what bash offers for the last word. BIN has the command.
 completes() {
 	PATH=$BIN:$PATH bash -c '
 		. "$0"
@@ -160,7 +160,7 @@ completes() {
 		printf "%s\n" "${COMPREPLY[@]}"' "$BIN/completion/greenboot-etcd" "$@"
 }
 
-# The same of zsh, without its names of files, and of fish.
+# The same for zsh, without its file names, and for fish.
 completes_in_zsh() {
 	PATH=$BIN:$PATH zsh -f -c '
 		compadd() {
@@ -175,14 +175,15 @@ completes_in_zsh() {
 		file=$0
 		complete_last "$@"' "$BIN/completion/_greenboot-etcd" "$@"
 }
-# fish also offers words that only resemble the last one.
+# fish also offers words that resemble the last one.
 completes_in_fish() {
 	# shellcheck disable=SC2016 # fish's
 	PATH=$BIN:$PATH fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' \
 		"$BIN/completion/greenboot-etcd.fish" "$*" | cut -f1 | WORD=${*: -1} awk 'index($0, ENVIRON["WORD"]) == 1'
 }
 
-# offers_value WANTED VERB... --OPTION VALUE: the same for what follows "--OPTION=", which each shell has in its own form.
+# offers_value WANTED VERB... --OPTION VALUE: checks the same for the text after "--OPTION=", which each shell handles
+# in its own way.
 offers_value() {
 	local wanted=$1 value=${*: -1} option=${*: -2:1} shell offered
 	local -a words=("${@:2:$#-3}")
@@ -199,7 +200,7 @@ offers_value() {
 	done
 }
 
-# offers WANTED WORD...: each shell that is installed offers these for the last word, in any order.
+# offers WANTED WORD...: expects that each installed shell offers these for the last word, in any order.
 offers() {
 	local wanted=$1 shell
 	shift
@@ -236,7 +237,7 @@ completion() {
 	offers before-this greenboot-etcd "--root=$ROOT" mark good before-thi
 	offers_value before-this --root "$ROOT" log --backup before-thi
 	assert_eq "of an update" "$(completes greenboot-etcd rehearse --deployment = st)" staged
-	# For a verb or an option no program is started.
+	# To complete a verb or an option, no program is started.
 	mv "$BIN/greenboot-etcd" "$BIN/away"
 	assert_eq "without the program" "$(PATH=/usr/bin:/bin completes greenboot-etcd verify --fu)" --full
 	mv "$BIN/away" "$BIN/greenboot-etcd"
@@ -251,7 +252,7 @@ completion() {
 	assert_eq "from a backup" "$(completes greenboot-etcd --root = "$ROOT" cluster init --from = before-thi)" before-this
 }
 
-# With the optional programs and without, each shell offers what is installed.
+# Each shell offers what is installed, with the optional programs and without.
 installed() {
 	mkdir -p "$GBE_MEM/nothing"
 	cd "$GBE_MEM/nothing"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The operations of an administrator on the data and the store, on a real etcd: backup, restore, undo, mark, pin,
-# delete, prune, and the refusals of each.
+# The operations of an administrator on the data and the store, with a real etcd, and the refusals of each. Played are
+# backup, restore, undo, mark, pin, delete and prune.
 
 # shellcheck disable=SC2317 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# A device after a green run of A, etcd running.
+# Makes a device after a green run of A, with etcd running.
 running() {
 	a_green "$1"
 	put round 1
@@ -16,7 +16,7 @@ running() {
 
 grade_of() { json ".[] | select(.name == \"$1\").grade" list; }
 
-# A backup, a restore, undo, undo again: each time exactly what was there.
+# A backup, a restore, undo, undo again: each gives exactly the earlier data.
 there_and_back() {
 	local one two displaced
 
@@ -56,7 +56,7 @@ there_and_back() {
 	holds "after a reboot" "$one"
 }
 
-# If the data has more extents than cloning pays for: by snapshots.
+# The data has more extents than cloning is worth: the program takes snapshots.
 there_and_back_fragmented() {
 	fragment_when_stopped=yes
 	there_and_back btrfs-subvol snapshot
@@ -84,7 +84,7 @@ restore_while_running() {
 	assert_exit 4 gbe restore first --stop
 	assert_exit 0 gbe restore first -n --stop
 	assert_match "stdout" "$OUT" "*would restore first*"
-	# A wrong name is told before the running etcd. A dry run tells the plan.
+	# A wrong name is reported before the running etcd. A dry run prints the plan.
 	assert_exit 1 gbe restore nope
 	assert_match "stderr" "$ERR" "*no backup nope*"
 	assert_exit 0 gbe restore first -n
@@ -142,12 +142,12 @@ undo_after_failure() {
 	assert_exit 0 gbe undo --force
 	start_etcd
 	holds "B's data" "$written"
-	# A person asked for that.
+	# A person asked for it.
 	stop_etcd
 	assert_exit 0 gbe undo
 }
 
-# undo after the backup that it needs was deleted.
+# undo fails after its backup was deleted.
 undo_after_delete() {
 	local displaced
 
@@ -187,7 +187,7 @@ last_good() {
 	assert_match "stderr" "$ERR" "*last good*not protected*"
 }
 
-# labelled NAME (LABEL KEY)...: `show` has each value under its own label.
+# labelled NAME (LABEL KEY)...: expects that `show` prints each value under its own label.
 labelled() {
 	local name=$1 text
 	shift
@@ -198,8 +198,8 @@ labelled() {
 	done
 }
 
-# A live backup is consistent during any write of etcd. It has all writes that were acknowledged before it, and etcd
-# starts on it and accepts writes.
+# A live backup is consistent during any write of etcd. The backup has all writes that were acknowledged before it,
+# and etcd starts on it and accepts writes.
 live() {
 	local before writer
 
@@ -238,7 +238,7 @@ live_without_clones() {
 	assert_json "[.[] | select(.name == \"live\")] | length" 0 list
 }
 
-# Automatic names; a second one of the same run.
+# Names are made automatically, also for a second backup of the same run.
 unnamed() {
 	local first
 
@@ -260,7 +260,7 @@ unnamed() {
 	assert_exists "$ROOT/var/lib/greenboot-etcd/backups/foreign"
 }
 
-# The identity of a backup: the digest of its manifest, and in it each file's.
+# The identity of a backup is the digest of its manifest, which has the digest of each file.
 summed() {
 	local path file
 
@@ -270,7 +270,7 @@ summed() {
 	path=$(jq -r .path <<<"$OUT")
 	assert_eq "path" "$path" /var/lib/greenboot-etcd/backups/quick
 	assert_eq "SHA-256" "$(jq -r .sha256 <<<"$OUT")" "$(sha256sum <"$ROOT$path/manifest.json" | cut -c1-64)"
-	# As quick as the file system is: nothing was read for it.
+	# A clone takes a moment: no file was read for it.
 	assert_eq "digests" "$(jq '[.files[] | select(.sha256)] | length' "$ROOT$path/manifest.json")" 0
 	assert_exit 0 gbe backup read --digest
 	path=/var/lib/greenboot-etcd/backups/read
@@ -280,7 +280,7 @@ summed() {
 	(cd "$ROOT$path/data" && sha256sum --quiet -c "$GBE_MEM/sums") || fail "the digests are of something else"
 	assert_eq "files" "$(wc -l <"$GBE_MEM/sums")" \
 		"$(cd "$ROOT$path/data" && find . -type f ! -name .greenboot-etcd-owner | wc -l)"
-	# One byte anywhere is seen.
+	# A change of any single byte is noticed.
 	file=$ROOT$path/data/member/snap/db
 	flip "$file" -9
 	assert_exit 6 gbe verify --full read
@@ -302,7 +302,7 @@ two_rounds() {
 	stop_etcd
 }
 
-# The displaced data becomes a directory of the caller's choice, and no backup.
+# The displaced data moves to a directory that the caller names, and does not become a backup.
 keeping() {
 	local one two count
 
@@ -337,19 +337,19 @@ keeping() {
 	start_etcd
 	holds "restored" "$one"
 	stop_etcd
-	# etcd itself has what it had, there.
+	# etcd has the earlier content in that directory.
 	assert_exit 0 gbe verify --full /var/old
 	start_etcd --data-dir="$ROOT/var/old"
 	holds "what was there" "$two"
 	stop_etcd
-	# Nothing there, nothing kept.
+	# If there is no data, nothing is kept.
 	rm -rf "$DATA"
 	assert_exit 0 gbe --json restore first --keep-existing=/var/older
 	assert_eq "kept" "$(jq -r .kept_existing <<<"$OUT")" null
 	assert_missing "$ROOT/var/older"
 }
 
-# The program dies on its way; the next start comes to the same end, or to a backup.
+# The program dies on the way. The next start comes to the same result, or to a backup.
 keeping_killed() {
 	local one two point
 
@@ -380,7 +380,7 @@ keeping_killed() {
 		esac
 		shutdown
 	done
-	# That place is taken when the next start comes to it: then it is a backup.
+	# When the next start resumes, that path exists: the data becomes a backup.
 	MASKED=yes boot A
 	assert_exit 137 env GREENBOOT_ETCD_FAULT=restore-exchanged=kill "$BUILD_FAULTS/greenboot-etcd" \
 		--root="$ROOT" restore first --keep-existing=/var/taken
@@ -395,7 +395,7 @@ keeping_killed() {
 	holds "the backup" "$two"
 }
 
-# The displaced data goes, but not before a green and healthy run on what was restored.
+# The displaced data is removed, but only after a green and healthy run on the restored data.
 skipping() {
 	local one two displaced
 
@@ -405,7 +405,7 @@ skipping() {
 	assert_eq "removed" "$(jq -c '[.displaced_removed, .displaced_stays]' <<<"$OUT")" '[false,null]'
 	assert_exit 0 gbe prune
 	assert_json "[.[] | select(.name == \"$displaced\")] | length" 1 list
-	# Not by a start alone, not by a red one.
+	# A start alone, or a red run, does not remove it.
 	shutdown
 	up A
 	started
@@ -427,7 +427,7 @@ skipping() {
 	holds "restored again" "$one"
 	assert_json "[.[] | select(.name == \"$displaced\")] | length" 0 list
 	assert_json '[.[] | select(.name == "first")] | length' 1 list
-	# Pinned is pinned.
+	# A pinned backup stays.
 	stop_etcd
 	assert_exit 0 gbe --json restore first --skip-backup
 	displaced=$(jq -r .displaced <<<"$OUT")
@@ -460,13 +460,13 @@ deleting() {
 	assert_exit 0 gbe delete one
 	assert_exit 1 gbe delete one
 	gbe unpin two
-	# Nothing but two is left: two is the last valid one.
+	# Only two backups are left, and two is the last valid one.
 	for last in $(gbe list --names); do
 		[[ $last == two ]] || gbe delete --force "$last"
 	done
 	assert_exit 5 gbe delete two
 	assert_match "stderr" "$ERR" "*two is the last valid one*--force*"
-	# Nor are two deleted that are the last together.
+	# Two backups that together are the last ones cannot be deleted.
 	gbe backup three
 	assert_exit 5 gbe rm two three
 	assert_json length 2 ls
@@ -474,7 +474,7 @@ deleting() {
 	assert_json length 0 ls
 }
 
-# The first of two names is done, and the second fails: 3, and what is done.
+# The first of two names succeeds, and the second fails: status 3, and the message lists the first.
 half_done() {
 	local two
 
@@ -497,7 +497,7 @@ half_done() {
 	assert_match "stderr" "$ERR" "*backup one is deleted, but: *two*not permitted*"
 	assert_json '[.[] | select(.name == "one" or .name == "two") | .name] | join(" ")' two list
 	chattr -i "$two"
-	# The backup has its other name, and its files cannot be removed: the next operation does that.
+	# The backup has been renamed, and its files cannot be removed: the next operation removes them.
 	assert_exit 3 env GREENBOOT_ETCD_FAULT=store-remove-renamed=EIO "$BUILD_FAULTS/greenboot-etcd" \
 		--root="$ROOT" delete two
 	assert_match "stderr" "$ERR" "*backup two is deleted, but its files are not all removed: *"
@@ -507,7 +507,7 @@ half_done() {
 	[[ ! -e $(dirname "$two")/.partial-two ]] || fail "what is left of backup two is not swept"
 }
 
-# A verdict by hand counts like greenboot's; so does a grade by hand.
+# A verdict by hand counts like greenboot's, and so does a grade.
 marking() {
 	local name
 
@@ -532,7 +532,7 @@ marking() {
 	assert_exit 0 gbe mark good "$name"
 	assert_eq "grade" "$(grade_of "$name")" good
 	assert_exit 1 gbe mark good nobody
-	# Another run: the data is not its own.
+	# In another run the data has another owner.
 	MASKED=yes boot A
 	assert_exit 5 gbe mark good
 	assert_match "stderr" "$ERR" "*another run*"
@@ -602,7 +602,7 @@ next_boot() {
 	assert_exit 0 gbe undo
 	up A
 	holds "undone" "$two"
-	# A restore by hand is the later wish.
+	# A later restore by hand replaces the request.
 	assert_exit 0 gbe restore --next-boot first
 	stop_etcd
 	gbe backup second
@@ -621,7 +621,7 @@ next_boot() {
 	holds "what undo brought" "$two"
 }
 
-# Another operation holds the lock: it is named.
+# Another operation holds the lock: the message names it.
 locked() {
 	local pid
 
@@ -656,7 +656,7 @@ pruning() {
 	assert_json '[.[] | select(.name == "kept")] | length' 1 list
 }
 
-# No ostree: by hand, all of it works.
+# Without ostree, all operations by hand work.
 plain_system() {
 	local one
 
@@ -683,7 +683,7 @@ plain_system() {
 	assert_match "stderr" "$ERR" "*not an ostree system*"
 }
 
-# Full disk: nothing is lost, and it is said what is missing.
+# On a full disk, nothing is lost and the message says how much is missing.
 full() {
 	local before
 

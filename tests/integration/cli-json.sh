@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Every --json output against its schema, in many situations of a device; the keys of the contract, by
-# name; and that text says the same.
+# Every --json output is checked against its schema, in many situations of a device. The keys of the contract are
+# listed by name. The text has the same values.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# answers SCHEMA STATUS ARG...: the output of a verb fits; leaves it in OUT.
+# answers SCHEMA STATUS ARG...: checks the output of a verb and leaves it in OUT.
 answers() {
 	assert_exit "$2" gbe --json "${@:3}"
 	fits "$1"
 }
 
-# Everything that can be asked, whatever the situation.
+# Runs every verb that reads, whatever the situation.
 ask_all() {
 	answers status 0 status
 	answers list 0 list
@@ -27,7 +27,7 @@ ask_all() {
 	fits status-file
 }
 
-# The contract's keys, by name: a schema that forgot one would not notice.
+# The contract's keys are checked by name, as a schema without a key does not miss it.
 keys() {
 	local key
 
@@ -148,7 +148,7 @@ odd() {
 	assert_json .judged false status
 }
 
-# Names and reasons are free text: no control character gets to the terminal.
+# Names and reasons are free text: no control character reaches the terminal.
 harmless() {
 	local verb
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# --stop: etcd runs as a service of a real systemd, which is process 1 of namespaces of its own. It is
-# stopped for the copy, and started again whatever happens in between.
+# --stop: etcd runs as a service of a real systemd, which is process 1 in its namespaces. The service is stopped for
+# the copy, and started again whatever happens in between.
 
 # shellcheck disable=SC2317 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -15,7 +15,7 @@ done
 MANAGER=
 OUTER=
 
-# A cgroup of our own in every hierarchy, so that nothing is left in the machine's.
+# A cgroup of this suite in every hierarchy: the machine's stay clean.
 cgroup_name() { basename "$GBE_SCRATCH"; }
 cgroup_enter() {
 	local dir
@@ -39,8 +39,8 @@ cgroup_leave() { # its processes are killed, but may need a moment to be gone
 }
 hierarchies() { awk '$3 ~ /^cgroup2?$/ { print $2 }' /proc/self/mounts; }
 
-# manager KIND: a device whose systemd runs; MANAGER is its pid. Its /var/lib, /run and units are those
-# of ROOT, all else is the machine's.
+# manager KIND: makes a device whose systemd runs. MANAGER is its pid. Its /var/lib, /run and units are those of ROOT;
+# the rest is the machine's.
 manager() {
 	local n
 
@@ -58,7 +58,7 @@ manager() {
 		# shellcheck disable=SC2016 # expanded inside
 		exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
 			--cgroup bash -euc '
-			# Mounted again, a hierarchy begins at our own cgroup.
+			# A hierarchy that is mounted again begins at our cgroup.
 			if [ -d /sys/fs/cgroup/systemd ]; then
 				mount -t tmpfs -o mode=0755 tmpfs /sys/fs/cgroup
 				mkdir /sys/fs/cgroup/systemd /sys/fs/cgroup/unified
@@ -153,7 +153,7 @@ back_and_forth() {
 	assert_exit 2 run_gbe backup --stop --live
 	assert_exit 0 run_gbe backup -n --stop
 	assert_eq "etcd's pid" "$(main_pid)" "$pid"
-	# While it runs, its user makes of the data what no etcd leaves.
+	# While the service runs, its user changes the data in a way that etcd never does.
 	assert_exit 0 run_gbe backup third --stop
 	wait_for_etcd
 	one=$(etcd_state)
@@ -170,7 +170,8 @@ back_and_forth() {
 	! active
 }
 
-# The displaced data goes at once where etcd is healthy again; else it stays, and so does the last valid one.
+# The displaced data is removed at once if etcd is healthy again. Otherwise it stays, and so does the last valid
+# backup.
 skips_backup() {
 	local one displaced
 
@@ -189,7 +190,7 @@ skips_backup() {
 	assert_eq "backups" "$(jq -r 'map(.name) | join(" ")' <<<"$OUT")" first
 	assert_exit 1 run_gbe undo --stop
 	assert_match "stderr" "$ERR" "*nothing to undo*"
-	# Not healthy: no server listens at the configured endpoint.
+	# etcd is unhealthy: no server listens at the configured endpoint.
 	put later x
 	sed "s|^endpoint=.*|endpoint=http://127.0.0.1:9|; /^\[health\]/d; /^timeout=/d" \
 		"$ROOT/var/lib/test.conf" >"$ROOT/var/lib/ill.conf"
@@ -203,7 +204,7 @@ skips_backup() {
 	assert_exit 0 run_gbe restore "$displaced" --stop
 	wait_for_etcd
 	assert_eq "later" "$(ctl get later --print-value-only)" x
-	# Of what is in the store, it is the only one that is valid.
+	# It is the only valid backup in the store.
 	assert_exit 0 run_gbe --json list
 	for displaced in $(jq -r 'map(.name) | join(" ")' <<<"$OUT"); do
 		[[ $displaced == first ]] || run_gbe delete --force "$displaced"
@@ -213,7 +214,7 @@ skips_backup() {
 	displaced=$(jq -r .displaced <<<"$OUT")
 	assert_match "why" "$(jq -r .displaced_stays <<<"$OUT")" "*the last valid one*"
 	assert_exit 0 run_gbe show "$displaced"
-	# The program dies before it is removed: it is as if it had never waited.
+	# The program dies before the removal: the result is that of a call that did not wait.
 	wait_for_etcd
 	assert_exit 0 run_gbe mark good first
 	put later y
@@ -236,7 +237,7 @@ again() { # it is up again, soon
 	wait_for_etcd
 }
 
-# Every way in which the work in between can end.
+# The work in between ends in every possible way.
 whatever() {
 	local how pid worker
 
@@ -278,7 +279,7 @@ stays_down() {
 	assert_exit 3 run_gbe backup first --stop
 	assert_match "stderr" "$ERR" "*backup first is made, but*systemctl start etcd.service*"
 	assert_eq "lines" "$(wc -l <"$GBE_MEM/err")" 1
-	# No backup is made, but etcd is down: that is also a change.
+	# No backup is made, but etcd is down, which is a change.
 	inside rm /var/lib/forbidden
 	inside systemctl reset-failed etcd.service
 	inside systemctl start etcd.service
@@ -294,14 +295,14 @@ stays_down() {
 		wait_for_etcd
 		inside touch /var/lib/forbidden
 	done
-	# By itself, a defragmentation waits where no etcd has the data open.
+	# A defragmentation by the timer waits until no etcd has the data open.
 	inside systemctl stop etcd.service
 	assert_exit 1 run_gbe defrag
 	assert_match "by hand" "$ERR" "*no etcd runs on*start etcd.service*"
 	assert_exit 0 inside "$BUILD/hooks/defrag" --config=/var/lib/test.conf
 }
 
-# Another program has the data open; no service is named.
+# Another program has the data open, and no service is named.
 not_the_service() {
 	manager xfs
 	inside systemctl stop etcd.service
@@ -313,8 +314,7 @@ not_the_service() {
 	assert_match "stderr" "$ERR" "*service is empty*"
 }
 
-# The service is stopped, but a foreign process has the data open, and ends a while later. The message names the process
-# that is waited for.
+# The service is stopped, but a foreign process has the data open for a while. The message names this process.
 ends_late() {
 	manager xfs
 	inside systemctl stop etcd.service
@@ -333,7 +333,7 @@ ends_late() {
 	wait "$!"
 }
 
-# Also after a case that broke.
+# The cleanup also runs after a case that broke.
 case_cleanup() {
 	{ set +xeu; } 2>/dev/null
 	trap - ERR

@@ -11,12 +11,12 @@
 
 motd() { tr -s "\n " " " 2>/dev/null <"$ROOT/run/motd.d/greenboot-etcd" || true; }
 
-# finding CHECK: its results, in order.
+# finding CHECK: prints its results, in order.
 finding() { gbe --json preflight | jq -r ".findings[] | select(.check == \"$1\").result" | tr '\n' ' '; }
 # ready STATUS
 ready() { assert_exit "$1" gbe preflight; }
 
-# a_protected KIND: a device that lacks nothing: its run is green, and there is a good backup.
+# a_protected KIND: makes a device that lacks nothing: its run is green, and it has a good backup.
 a_protected() {
 	a_green "$1"
 	stop_etcd
@@ -38,7 +38,7 @@ checks() {
 	assert_match "warning" "$(gbe status)" "*a record of the ledger cannot be read*"
 }
 
-# says STATE LINE: the first line, the JSON and the exit status agree.
+# says STATE LINE: expects that the first line, the JSON and the exit status agree.
 says() {
 	local status=6
 
@@ -49,7 +49,7 @@ says() {
 	assert_exit 0 gbe status
 }
 
-# switched_off: nothing is claimed about a start for which nothing is done.
+# switched_off: expects that no text promises anything about a start in which the program does nothing.
 switched_off() {
 	says not-protected "Not protected: $1"
 	assert_json .next.action null status
@@ -87,7 +87,7 @@ answers() {
 	ready 5
 	assert_eq "store" "$(finding store)" "bad "
 	chattr -i "$store"
-	# On the system's own file system, it would be made again. If a mount is missing: store_away.
+	# On the system's own file system, the store would be made again. If a mount is missing: store_away.
 	mv "$store" "$store.away"
 	says not-protected "Not protected: there is no good backup*"
 	assert_exit 0 gbe list
@@ -125,7 +125,7 @@ answers() {
 	says protected Protected
 }
 
-# A password in the address of etcd is in the configuration, and nowhere else.
+# The configuration has a password in etcd's address. No other place has it.
 password() {
 	local planted=N0-B0DY-5-BUS1NE55 verb
 
@@ -145,7 +145,7 @@ password() {
 	! grep "$planted" <<<"$ERR" || fail "a message shows the password"
 }
 
-# Facts that only systemd knows: an order, a mask of this boot, another unit.
+# Only systemd knows these facts: an order, a mask of this boot, another unit.
 on_systemd() {
 	need_nspawn
 	container_device
@@ -171,7 +171,7 @@ on_systemd() {
 		"person other: Not protected: etcd \\(pid [0-9]+, mine.service\\) has etcd's data open"
 }
 
-# A failed update: who logs in is told what was put back, until the next boot.
+# An update failed: the MOTD says what was put back, until the next boot.
 rolled_back() {
 	a_green xfs
 	into_b
@@ -185,7 +185,7 @@ rolled_back() {
 	assert_eq "motd" "$(motd)" ""
 }
 
-# The data's mount is missing: etcd is held back, which is said everywhere, and lifted.
+# The data's mount is missing: etcd is held back, every place says so, and the mount ends the hold.
 held_back() {
 	device xfs
 	mkdir -p "$DATA"
@@ -204,7 +204,7 @@ held_back() {
 	assert_match "status" "$(gbe status)" "*HOLDS etcd BACK*"
 	assert_exit 6 gbe status --check
 	assert_exit 1 gbe restore -n --last-good
-	# Mounted again (empty, as it happens), it is let go.
+	# The mount is back (empty, in this case), and the hold ends.
 	mount -t tmpfs -o mode=0700 tmpfs "$DATA"
 	start_prerun
 	assert_eq "prerun" "$PRERUN" 0
@@ -232,7 +232,7 @@ store_away() {
 	assert_eq "store" "$(finding store)" "bad "
 }
 
-# All but what etcd itself writes.
+# Compares all files except those that etcd itself writes.
 files() { find "$ROOT" -xdev -path "$DATA" -prune -o -type f -printf '%p %s %T@\n' | sort | sha256sum; }
 
 preflights() {
@@ -244,7 +244,7 @@ preflights() {
 	before=$(files)
 	ready 0
 	assert_eq "the files" "$(files)" "$before"
-	# Who judges?
+	# ---- the verdict ----
 	greenboot_disable
 	ready 5
 	assert_eq "greenboot" "$(finding greenboot)" "bad "
@@ -254,30 +254,30 @@ preflights() {
 	ready 5
 	assert_eq "greenboot" "$(finding greenboot)" "bad "
 	mv "$ROOT/boot/grub2/away" "$ROOT/boot/grub2/grubenv"
-	# etcd itself.
+	# ---- etcd ----
 	stop_etcd
 	ready 5
 	assert_eq "etcd" "$(finding etcd)" "bad "
 	start_etcd
-	# Files that cannot be copied.
+	# ---- files that cannot be copied ----
 	mkfifo "$DATA/pipe"
 	ready 5
 	assert_match "data" "$OUT" "*bad *data *pipe*"
 	rm "$DATA/pipe"
-	# Room.
+	# ---- room ----
 	disk_fill
 	ready 5
 	assert_eq "space" "$(finding space)" "bad "
 	disk_free
 	ready 0
-	# An unknown key.
+	# ---- an unknown key ----
 	config backup keep-bed=1
 	ready 5
 	assert_eq "configuration" "$(finding configuration)" "bad "
 	unconfig backup keep-bed
 }
 
-# The program that runs when an update is staged leaves a line for people; a good one takes it away.
+# The program that runs when an update is staged leaves a line for people. A good update removes the line.
 preflight_motd() {
 	a_green xfs
 	greenboot_disable

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Typing mistakes, as a table (cli-wrong.table): the exit status, and one line that names the object and the next step.
-# The line repeats nothing, and is the same in JSON. Then valid short names, and the output on a terminal.
+# A table of typing mistakes (cli-wrong.table): the exit status, and one line that names the object and the next step.
+# The line repeats nothing, and the JSON has the same text. Valid short names and the output on a terminal follow.
 
 # shellcheck disable=SC2317,SC2154 # cases are called by name; the table assigns
 # shellcheck source=tests/lib/all.sh
@@ -10,7 +10,7 @@
 
 GBE=$(program greenboot-etcd)
 
-# twice SENTENCE: what it says twice; nothing where all is well.
+# twice SENTENCE: prints the words that a sentence repeats.
 twice() {
 	local -A seen=()
 	local clause rest=$1 word before=
@@ -39,7 +39,7 @@ twice() {
 	done
 }
 
-# wrong STATUS NAMES ARG...: what the command line without "--root=$ROOT --json" gets.
+# wrong STATUS NAMES ARG...: checks the command line ARG with "--root=$ROOT --json".
 wrong() {
 	local wanted=$1 names=$2 status=0 double
 	shift 2
@@ -66,7 +66,7 @@ said() { # WHY
 	WRONG+=("$1: $ARGS: $ERR")
 }
 
-# Backups, data and what the user gave.
+# Backups, data and the user's files are unchanged.
 what_is_there() {
 	(cd "$ROOT/var" && find lib/etcd lib/greenboot-etcd/backups snapshots a.db -printf '%p %s %T@\n' | LC_ALL=C sort)
 }
@@ -105,7 +105,7 @@ table() {
 	assert_eq "nothing changed" "$(what_is_there)" "$before"
 }
 
-# terminal ARG...: what the command prints on a terminal of 80 columns.
+# terminal ARG...: prints the command's output on a terminal of 80 columns.
 terminal() {
 	OUT=$(python3 -c 'import os, pty, sys
 out = b""
@@ -124,7 +124,7 @@ os.waitpid(pid, 0)
 sys.stdout.write(out.decode().replace("\r", ""))' "$GBE" --root="$ROOT" "$@")
 }
 
-# fits_80: no line of OUT is longer, without the colours.
+# fits_80: expects that no line of OUT is longer, without the colours.
 fits_80() {
 	local line
 	while IFS= read -r line; do
@@ -134,7 +134,8 @@ fits_80() {
 	done <<<"$OUT"
 }
 
-# A beginning of a name, of a checksum, of a run id; the place in the list; what is printed on a terminal, is one.
+# A backup can be named by a unique beginning of its name, of a checksum or of a run id. Its number in the list works,
+# and so does an id as printed on a terminal.
 right() {
 	local names name automatic run ordinal verb
 
@@ -177,7 +178,7 @@ right() {
 	while read -r name; do
 		gbe show "$name" >&2 || fail "$name is no name"
 	done <"$GBE_MEM/names"
-	# Colour on a terminal alone, and not for who wants none.
+	# Colour is used only on a terminal, unless the user switched it off.
 	terminal list
 	[[ $OUT == *$'\e['* ]] || fail "no colour: $OUT"
 	TERM=dumb terminal status
@@ -185,7 +186,7 @@ right() {
 	assert_eq "a pipe" "$(gbe list | grep -c -e $'\e' -e "^$automatic ")" 1
 }
 
-# Unknown keys are told wherever the configuration is read, and not to who wants quiet.
+# Unknown keys are reported wherever the configuration is read, except with --quiet.
 warned() {
 	a_green xfs
 	echo '[backup]

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The operator's command and typing mistakes. Each gives one line on stderr that names the object and the next step, and
+# The command and typing mistakes. Each mistake gives one line on stderr that names the object and the next step, and
 # the right exit status. Nothing is on stdout, and nothing is changed.
 
 # shellcheck disable=SC2317 # cases are called by name
@@ -11,7 +11,7 @@
 GBE=$(program greenboot-etcd)
 VERBS=(status list show backup restore undo mark explain prune pin unpin delete config health preflight)
 
-# A file system without ostree, etcd or anything.
+# Makes a file system without ostree and etcd.
 plain_root() {
 	root_new none
 	umount -R "$ROOT" 2>/dev/null || true
@@ -22,7 +22,7 @@ plain_root() {
 
 root_digest() { (cd "$ROOT" && find . -printf '%p %y %m %s %T@ %l\n' | LC_ALL=C sort | sha256sum); }
 
-# refused STATUS PATTERN ARG...: exit status, one line, nothing on stdout, nothing changed.
+# refused STATUS PATTERN ARG...: expects this exit status, one line, nothing on stdout, and no change.
 refused() {
 	local status=$1 pattern=$2 before
 	shift 2
@@ -34,7 +34,7 @@ refused() {
 	assert_eq "the tree after $*" "$(root_digest)" "$before"
 }
 
-# ends COMMAND...: STATUS, OUT, ERR.
+# ends COMMAND...: sets STATUS, OUT, ERR.
 ends() {
 	STATUS=0
 	"$@" >"$GBE_MEM/out" 2>"$GBE_MEM/err" || STATUS=$?
@@ -113,7 +113,7 @@ names() {
 	refused 1 "no etcd data in /var/lib/etcd*" backup -n
 }
 
-# The headings of help on stdin, or of a page.
+# Prints the headings of the help on stdin, or of a page.
 headings() { grep -E '^[A-Z][^,]*:$' | sed 's/:$//' | grep -v '^This command$'; }
 headings_of() { sed -n 's/^\.SS //p' "$GBE_TOP/data/man/$1.8"; }
 
@@ -146,7 +146,8 @@ help() {
 	assert_exit 0 "$GBE" --root=/nowhere alarm clear -n --version
 	refused 2 "--dry-run does not go with alarm list*" alarm list -n --version
 	refused 2 "restore takes no more than *" restore a b --version
-	# In the groups of the page, each once; those of an optional program are on its own page.
+	# Each verb of the base is once in the groups of the page. The verbs of an optional program are on its own
+	# page.
 	install_with "$GBE_MEM/base"
 	assert_eq groups "$("$GBE_MEM/base/greenboot-etcd" help | headings)" "$(headings_of greenboot-etcd)"
 	assert_exit 0 "$GBE" help
@@ -182,7 +183,7 @@ configuration() {
 	assert_exit 0 "$GBE" --root="$ROOT" --json config
 	assert_eq "origin" "$(jq -r '.settings[] | select(.key == "endpoint").origin' <<<"$OUT")" \
 		"/etc/greenboot-etcd/greenboot-etcd.conf:2"
-	# The output is a configuration, and the same one.
+	# The output is a configuration with the same values.
 	mkdir -p "$ROOT/var/lib/etcd" "$ROOT/usr/lib/systemd/system"
 	printf '[Service]\nExecStart=/usr/bin/etcd\n' >"$ROOT/usr/lib/systemd/system/etcd.service"
 	assert_exit 0 "$GBE" --root="$ROOT" config
@@ -207,7 +208,7 @@ configuration() {
 		[[ $verb == preflight ]] || assert_eq "$verb" "$STATUS" 2
 		assert_match "$verb" "$OUT$ERR" "*greenboot-etcd.conf:*keep-bad*"
 	done
-	# The only file, if it is named, has to be right for those that write, and readable for all.
+	# The named file must be valid for verbs that write, and readable for all verbs.
 	assert_exit 0 "$GBE" --root="$ROOT" --config=/etc/greenboot-etcd/greenboot-etcd.conf list
 	refused 2 "*keep-bad*" --config=/etc/greenboot-etcd/greenboot-etcd.conf prune
 	config_write
@@ -222,7 +223,7 @@ configuration() {
 	refused 2 "*/nowhere*" --root="$ROOT/nowhere" status
 }
 
-# All errors of all files at once, and settings that name something that is not there.
+# All errors of all files are reported at once, also settings that name a missing thing.
 every_error() {
 	local etc unit
 
@@ -258,7 +259,7 @@ the configuration has 7 errors; see greenboot-etcd.conf(5)"
 	check data-dir=/var/lib/etcd "0 "
 	check service=ectd.service "2 *conf:2: [[]etcd[]] service: there is no unit ectd.service*"
 	check service=etcd.service "0 "
-	# The unit says no address, so each port may be right.
+	# The unit has no address, so each port may be right.
 	check endpoint=http://127.0.0.1:2389 "0 "
 	echo 'ETCD_LISTEN_CLIENT_URLS=http://127.0.0.1:2379,unix:///run/e' >"$ROOT/etc/etcd.conf"
 	check endpoint=http://127.0.0.1:2389 "0 "
@@ -267,12 +268,13 @@ the configuration has 7 errors; see greenboot-etcd.conf(5)"
 	check endpoint=http://localhost:2379 "0 "
 	printf '[Service]\nExecStart=/usr/bin/etcd --name=a --listen-client-urls http://0.0.0.0:4001\n' >"$unit"
 	check endpoint=http://127.0.0.1:2379 "2 *endpoint: etcd.service listens for clients at http://0.0.0.0:4001*"
-	# One file may be for another device.
+	# One file may be written for another device.
 	check service=ectd.service "2 *"
 	assert_exit 0 "$GBE" --root="$ROOT" --config=/etc/greenboot-etcd/greenboot-etcd.conf config --check
 }
 
-# Keys that only a missing program reads: config names the package, once for each section, and others say nothing.
+# Only a missing program reads these keys: config names the package once for each section, and the other verbs say
+# nothing.
 unread() {
 	local conf
 
@@ -302,10 +304,10 @@ unread() {
 	fits config
 	assert_eq "warnings" "$(jq -r '.warnings[]' <<<"$OUT" | cut -d: -f1)" \
 		$'[certs] validity\n[cluster] update-lock\n[store] url, schedule'
-	# No program would let a locked update go, or get a member's data back.
+	# Without the program, a locked update is never released, and a member's data never copied back.
 	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" --quiet config
 	assert_eq "without the package" "$(grep -xE '(update-lock|rejoin)=.*' <<<"$OUT" | paste -sd' ')" "rejoin=no update-lock=no"
-	# The members that the base also reads are not among them, and the other verbs ignore them.
+	# The members that the base also reads are not in the list, and the other verbs ignore them.
 	assert_exit 0 "$GBE_MEM/base/greenboot-etcd" --root="$ROOT" list
 	assert_eq "list" "$ERR" ""
 	config_write
@@ -314,7 +316,7 @@ unread() {
 	assert_eq "the base's" "$ERR" ""
 }
 
-# With their programs they are keys as any other.
+# With their programs, they are keys like any other.
 read_by() {
 	built certs cluster store || skip_case "optional: not all programs are built"
 	plain_root
@@ -329,7 +331,7 @@ read_by() {
 	assert_eq "with all" "$ERR" ""
 }
 
-# /dev/full takes nothing: that is no success.
+# /dev/full accepts nothing, so the command fails.
 output() {
 	local verb status
 
@@ -344,7 +346,7 @@ output() {
 	done
 }
 
-# Completed work counts as success without a reader: after "nothing was changed" a script would repeat it.
+# Finished work counts as success without a reader: after "nothing was changed" a script would repeat it.
 silent() {
 	local verb status
 
@@ -358,7 +360,7 @@ silent() {
 		assert_match "stderr" "$(<"$GBE_MEM/err")" "*is done; the output could not be*"
 	done
 	assert_eq "backups" "$(json 'map(.name) | contains(["one"])' list)" true
-	# Without a reader no signal ends it, either.
+	# Without a reader, the command also does not end by a signal.
 	for verb in "backup three" "restore one"; do
 		status=0
 		# shellcheck disable=SC2086
@@ -370,7 +372,7 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w, stderr=subprocess.DEVNULL).retur
 		assert_eq "$verb into a closed pipe" "$status" 0
 	done
 	assert_eq "last" "$(json .last_operation.operation status)" restore
-	# A verb that only reads, or a dry run, has only its output.
+	# A verb that only reads, and a dry run, have no result except their output.
 	for verb in "backup four -n" "restore one -n"; do
 		status=0
 		# shellcheck disable=SC2086
@@ -379,7 +381,7 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w, stderr=subprocess.DEVNULL).retur
 	done
 }
 
-# Directories that are not what they should be.
+# Directories of a wrong kind.
 foreign() {
 	plain_root
 	mkdir "$ROOT/elsewhere"
@@ -396,13 +398,13 @@ foreign() {
 	chmod 0777 "$ROOT/var/lib"
 	refused 5 "*/var/lib*" backup -n
 	chmod 0755 "$ROOT/var/lib"
-	# A state directory that is a file.
+	# The state directory is a file.
 	echo text >"$ROOT/var/lib/greenboot-etcd"
 	refused 1 "*/var/lib/greenboot-etcd*" status
 	refused 1 "*/var/lib/greenboot-etcd*" backup
 }
 
-# A user who can replace DIR, or a directory above it, could make the command work on another system.
+# A user who can replace DIR, or a directory above it, could redirect the command to another system.
 root_of_others() {
 	local theirs=$GBE_MEM/theirs way
 
@@ -423,7 +425,7 @@ root_of_others() {
 	assert_exit 0 "$GBE" --root=image config
 }
 
-# Verbs that look leave no trace; where nothing was ever done, not even a state directory.
+# Verbs that read leave no trace. On a new device they do not make a state directory.
 looking() {
 	local before verb
 
@@ -437,13 +439,13 @@ looking() {
 	done
 }
 
-# Every file that it opens, makes, renames or removes below --root lies below it.
+# Every file that the command opens, makes, renames or removes with --root lies below the root.
 stays_inside() {
 	local verb way ways='[^/]'
 
 	plain_root
 	way=$ROOT
-	# Those on the way to it are looked at.
+	# The path to each file is also checked.
 	while way=${way%/*} && [[ $way ]]; do
 		ways+="|$way\$"
 	done
@@ -454,7 +456,7 @@ stays_inside() {
 		# shellcheck disable=SC2086
 		strace -f -y -o "$GBE_MEM/trace" -e trace=%file,%desc,%network \
 			"$GBE" --root="$ROOT" $verb >/dev/null 2>&1 || true
-		# Files opened successfully outside of ROOT, except those of the loader and of the process itself.
+		# Prints the files opened outside of ROOT, except those of the loader and of the process.
 		grep -E '(open|openat|openat2)\(.* = [0-9]+<' "$GBE_MEM/trace" |
 			sed 's/.* = [0-9]*<\([^>]*\)>.*/\1/' | sort -u |
 			grep -vE "^($ways|$ROOT(/|$)|$BUILD/|/usr/lib/|/lib/|/lib64/|/etc/ld\.so|/proc/self/|/proc/[0-9]+/|/usr/share/(locale|zoneinfo)|/etc/localtime|/dev/|/etc/ssl/openssl.cnf|/usr/lib/ssl|/etc/gnutls|/proc/(filesystems|sys/kernel/osrelease|cpuinfo|sys/crypto)|/sys/devices/system/cpu|/$|pipe:|anon_inode|socket:)" \

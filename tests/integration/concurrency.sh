@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Several at once: two preruns, prerun and a person, a backup while others are removed. Also etcd starting in the middle
-# of a copy, and locks whose holders are dead or hang.
+# Programs that run at the same time: two preruns, prerun and a person, a backup and a deletion. Also an etcd that
+# starts in the middle of a copy, and locks whose holders are dead or hang.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -15,8 +15,8 @@ leftovers() {
 		-o -name '.gbe-tmp.*' -o -name intent \) -print
 }
 
-# stop_in PROGRAM POINT [ARG...]: starts it and returns when its worker stands at POINT. HOLDER: the worker,
-# STARTED: what was started. go_on() lets it go and waits for it.
+# stop_in PROGRAM POINT [ARG...]: starts PROGRAM and returns when its worker stops at POINT. HOLDER is the worker,
+# STARTED the started process. go_on() resumes it and waits for it.
 stop_in() {
 	local program=$1 point=$2
 	shift 2
@@ -37,7 +37,7 @@ go_on() {
 	cat "$GBE_MEM/held.err" >&2
 }
 
-# Two at the same time: one works, the other finds the work done, and is not killed while waiting.
+# Two preruns at the same time: one works. The other one finds the work done, and is not killed while it waits.
 both_preruns() {
 	a_green "$1"
 	update B
@@ -62,7 +62,7 @@ both_preruns() {
 	fails_back
 }
 
-# A person is told who has the lock, at once; nothing is changed.
+# A person gets the name of the lock's holder at once. Nothing is changed.
 both_prerun_and_restore() {
 	a_green "$1"
 	stop_etcd
@@ -86,7 +86,7 @@ both_prerun_and_restore() {
 	assert_exists "$(store)/snap/manifest.json"
 }
 
-# The other way round: a restore by hand stands between its steps while a start comes.
+# The other order: a restore by hand is between two steps while a start comes.
 both_restore_and_prerun() {
 	a_green "$1"
 	A_STATE=$(etcd_state)
@@ -107,7 +107,8 @@ both_restore_and_prerun() {
 	assert_eq "leftovers" "$(leftovers)" ""
 }
 
-# A backup is being made while another is to be removed: the one waits or is told, and both are whole.
+# A backup is being made while another one is to be deleted: the deletion waits or fails with a message. Both backups
+# are complete.
 both_backup_and_prune() {
 	a_green "$1"
 	stop_etcd
@@ -124,8 +125,8 @@ both_backup_and_prune() {
 	assert_eq "leftovers" "$(leftovers)" ""
 }
 
-# etcd cannot open its database as long as it is copied, and the copy is what it was. (etcd makes and removes files next
-# to it before it asks for its lock, so a backup may find a change.)
+# etcd cannot open its database while it is copied, and the copy equals the original. (etcd makes and removes files
+# next to the database before it asks for its lock, so a backup may notice a change.)
 etcd_in_the_middle() {
 	local digest point=$2 operation=$3
 	shift 3
@@ -136,7 +137,7 @@ etcd_in_the_middle() {
 	digest=$(tree_digest "$DATA")
 	# shellcheck disable=SC2086
 	stop_in greenboot-etcd "$point" $operation
-	# 3.4 waits for its lock, without an end.
+	# etcd 3.4 waits for its lock without a limit.
 	etcd_run
 	sleep 1
 	[[ $(curl -s -m 1 "http://127.0.0.1:$ETCD_PORT/health") != *true* ]] ||
@@ -174,8 +175,8 @@ lock_of_the_dead() {
 	assert_exit 0 gbe delete alive --force
 }
 
-# The lock's holder hangs: the start ends at its deadline, with the pid in the message. The same system continues,
-# another one does not get the data.
+# The lock's holder hangs: the start ends at its deadline, with the pid in the message. The same system continues.
+# Another system does not get the data.
 lock_of_a_hanging_one() {
 	local began=$SECONDS
 
@@ -192,7 +193,7 @@ lock_of_a_hanging_one() {
 	cat "$GBE_MEM/same" >&2
 	assert_match "what it says" "$(<"$GBE_MEM/same")" "*backup, pid $HOLDER*holds the lock*"
 	((SECONDS - began < 50)) || fail "it took $((SECONDS - began)) s"
-	# A program that cannot even begin at the shutdown also says so.
+	# A program that cannot start at the shutdown also reports it.
 	assert_exit 1 hook finalize
 	assert_match "what it says" "$ERR" "*backup, pid $HOLDER*holds the lock*"
 	kill -KILL "$HOLDER"
@@ -201,7 +202,7 @@ lock_of_a_hanging_one() {
 	a_is_back
 }
 
-# greenboot starts it in no sandbox: it takes one.
+# greenboot starts the program without a sandbox, so the program makes one.
 health_is_confined() {
 	a_green "${FS:-xfs}"
 	stop_in health health-recorded

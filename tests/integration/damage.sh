@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Records that a power cut, a person or a newer program left in a strange state: etcd starts, nothing is lost, and each
+# A power cut, a person or a newer program left records in a strange state. etcd starts, nothing is lost, and each
 # readable fact is reported.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
@@ -10,7 +10,7 @@
 
 STATE_DIR=var/lib/greenboot-etcd
 
-# spoil HOW FILE
+# spoil HOW FILE: damages FILE.
 spoil() {
 	local json
 	case $1 in
@@ -23,8 +23,8 @@ spoil() {
 	huge) truncate -s 3M "$2" ;;
 	gone) rm -f "$2" ;;
 	newer)
-		# Records of a later program: a higher format, unknown keys, sealed like records; unknown kinds of
-		# records in the ledger.
+		# A later program wrote the records: a higher format and unknown keys, with valid checksums. The
+		# ledger has unknown kinds of records.
 		if [[ $2 == */ledger ]]; then
 			ledger_line '{"sequence":4000,"kind":"from-the-future","a":[1]}' >>"$2"
 			return
@@ -40,7 +40,7 @@ spoil() {
 EVERY_WAY="empty half garbage gone newer"
 [[ ${LEVEL:-ci} == ci ]] || EVERY_WAY="empty half zeros garbage deep twice huge gone newer"
 
-# The sequence that must work with each of them: A's next boot, then an update that fails.
+# This sequence must work with each of them: A's next boot, then an update that fails.
 a_still_works() {
 	reboot
 	a_is_back
@@ -135,14 +135,14 @@ state_trial() {
 	a_is_back
 }
 
-# either A B: the one of the two that the running etcd has, else A.
+# either A B: prints which of the two states the running etcd has; A if unknown.
 either() {
 	local now
 	now=$(etcd_state)
 	if [[ $now == "$2" ]]; then echo "$2"; else echo "$1"; fi
 }
 
-# The manifest of the backup that B's trial would go back to.
+# Damages the manifest of the backup that a return of B's trial would restore.
 manifest() {
 	local entry before
 
@@ -171,7 +171,7 @@ manifest() {
 	gbe status >/dev/null
 }
 
-# failed_with_backup KIND: B is red and down; of A there is the backup $entry, whose database is $file.
+# failed_with_backup KIND: B is red and down. The backup $entry of A exists, and $file is its database.
 failed_with_backup() {
 	a_green "$1"
 	into_b
@@ -183,7 +183,7 @@ failed_with_backup() {
 	shutdown
 }
 
-# Data of a backup that is not what its manifest says.
+# The data of a backup differs from its manifest.
 backup_data() {
 	local entry file
 
@@ -198,7 +198,7 @@ backup_data() {
 	assert_json "[.[] | select(.name == \"$entry\")][0].grade" bad list
 }
 
-# A file that the disk does not return now, or for which memory is missing, is not damaged.
+# A file is not damaged if the disk returns an error now, or if memory is missing.
 backup_unreadable() { # KIND ERROR TEXT STATUS GRADE
 	local entry file
 
@@ -223,8 +223,8 @@ damage() { # KIND: every way, in turn
 	done
 }
 
-# store_of_b KIND [gone]: B's configuration puts the backups elsewhere, and A has an old one of its own where A looks. A gets
-# what it had; where that cannot be read, not the old one.
+# store_of_b KIND [gone]: B's configuration puts the backups elsewhere, and A's own store has an old backup. A gets
+# its data, and not the old backup if its data cannot be read.
 store_of_b() {
 	a_green "$1"
 	stop_etcd
@@ -248,8 +248,8 @@ store_of_b() {
 	assert_json '[.[] | select(.name == "old")] | length' 1 list
 }
 
-# The same, with A's last state where A puts it, at shutdown. B's further attempts, and an update on top of it, start from
-# that, and A's backups are listed all the while.
+# The same with A's last state, which finalize backs up into A's store. B's further attempts, and an update on top of
+# it, start from this state. A's backups stay listed.
 store_of_retry() {
 	a_green "$1"
 	stop_etcd

@@ -11,7 +11,8 @@
 extra_kind() { [[ $1 != btrfs-subvol ]] && echo "$1" || echo btrfs; }
 store() { echo "$ROOT/var/lib/greenboot-etcd/backups"; }
 
-# held_and_back WHY: B was not let at the data, said WHY, and greenboot brings A back to the data as it was.
+# held_and_back WHY: expects that B does not get the data, with the reason WHY, and that greenboot brings A back to
+# unchanged data.
 held_and_back() {
 	booted B
 	held
@@ -29,7 +30,7 @@ held_and_back() {
 
 # ---- the WAL ----
 
-# --wal-dir on another path: a copy of the data directory alone would be half of a backup, so no backup is made.
+# --wal-dir is on another path: a copy of the data directory alone would be half of a backup, so no backup is made.
 place_wal_outside() {
 	a_green "$1"
 	stop_etcd
@@ -52,14 +53,14 @@ place_wal_outside() {
 	machine_on
 	held_and_back "*etcd-wal*"
 	assert_eq "half a backup" "$(find "$(store)" -name data -newer "$ROOT/var/lib/etcd-wal")" ""
-	# The mount that it is on is not there.
+	# The log's mount is missing.
 	stop_etcd
 	mv "$ROOT/var/lib/etcd-wal" "$ROOT/var/lib/away"
 	assert_exit 5 gbe backup half
 	assert_match "stderr" "$ERR" "*/var/lib/etcd-wal/wal*not there*mount*"
 }
 
-# A symlink that leads out is the same.
+# A symlink that leads out of the directory has the same effect.
 place_wal_symlink() {
 	a_green "$1"
 	A_STATE=$(etcd_state)
@@ -77,7 +78,7 @@ place_wal_symlink() {
 	holds "nothing was done to it" "$A_STATE"
 	assert_eq "backups" "$(backups '.grade != "good"')" 0
 	assert_match "status" "$(gbe status)" "Not protected: *member/wal*symlink*"
-	# No process has the data open, and none is blamed.
+	# No process has the data open, and the message blames no process.
 	update B
 	shutdown
 	machine_on
@@ -85,7 +86,7 @@ place_wal_symlink() {
 	held_and_back "*member/wal*symlink*"
 }
 
-# A file system that is mounted at the log's directory holds the log: no message asks to unmount it.
+# A file system that is mounted at the log's directory holds the log, so no message asks to unmount it.
 place_wal_mount() {
 	a_green "$1"
 	A_STATE=$(etcd_state)
@@ -107,7 +108,7 @@ place_wal_mount() {
 	umount "$DATA/member/wal"
 }
 
-# Both below one data-dir: all of it is backed up, and comes back.
+# Data and log lie below one data-dir: all of it is backed up and restored.
 place_wal_inside() {
 	device "$1"
 	DATA=$ROOT/var/lib/etcd/data
@@ -124,7 +125,7 @@ place_wal_inside() {
 	fails_back
 }
 
-# in_usr TREE: etcd and its tools are also in TREE. Copies: no test can reach the real ones.
+# in_usr TREE: copies etcd and its tools into TREE, so that no test reaches the real ones.
 in_usr() {
 	local program
 
@@ -134,12 +135,12 @@ in_usr() {
 	done
 }
 
-# Every verb takes the log from [etcd] wal-dir. A verb that the help has and this case does not know fails it. The
-# suites of cluster, certs and run play those three.
+# Every verb takes the log from [etcd] wal-dir. A verb of the help that this case does not know fails it. The suites
+# of cluster, certs and run play those three.
 place_wal_verbs() {
 	local verb played=" cluster certs run help version "
 
-	# ok VERB...: it goes well, and is played.
+	# ok VERB...: expects success, and counts the verb as played.
 	ok() {
 		assert_exit 0 gbe "$@"
 		played+="$1 "
@@ -170,7 +171,7 @@ place_wal_verbs() {
 	ok rehearse
 	assert_match "rehearsed" "$OUT" "*passed*"
 	ok status
-	# The rehearsal's answer is in there.
+	# The rehearsal's answer is in this file.
 	ok preflight
 	stop_etcd
 
@@ -178,7 +179,7 @@ place_wal_verbs() {
 	ok verify live --full
 	ok show live
 	ok export live /var/exported.db
-	# "after" is in the log alone.
+	# Only the log has "after".
 	assert_eq "keys that are exported" "$(json .total_keys snapshot status /var/exported.db)" \
 		$(($(json .total_keys snapshot status /var/saved.db) + 1))
 	ok import /var/saved.db from-a-file
@@ -213,7 +214,7 @@ place_wal_verbs() {
 
 # ---- symlinks ----
 
-# Never taken for "no data", which would be a reason for a restore or a fresh start.
+# A symlink never counts as "no data", which would cause a restore or a fresh start.
 place_member_symlink() {
 	a_green "$1"
 	config restore on-missing-data=restore
@@ -228,7 +229,7 @@ place_member_symlink() {
 	stop_etcd
 	assert_exit 7 gbe backup half
 	assert_match "stderr" "$ERR" "*member*symlink*"
-	# No backup, and so no update.
+	# Without a backup, the update does not start.
 	start_etcd
 	update B
 	reboot
@@ -255,7 +256,7 @@ place_data_symlink() {
 	holds "nothing was done to it" "$A_STATE"
 	assert_exit 5 gbe backup half
 	assert_match "stderr" "$ERR" "*/var/lib/etcd is a symlink*data-dir*"
-	# A person can have a backup in the link's place.
+	# A person can put a backup in place of the link.
 	stop_etcd
 	assert_exit 5 gbe restore mine
 	assert_match "stderr" "$ERR" "*is a symlink*--force*"
@@ -267,8 +268,8 @@ place_data_symlink() {
 	holds "the backup's data" "$A_STATE"
 }
 
-# Data reached through a link since the first start has no owner, and no backup could restore it. prerun continues, and
-# names the key to set. If the ledger knows another deployment as owner, its data may be at the end of the link.
+# Data reached through a link since the first start has no owner, and a backup could not restore it. prerun continues,
+# and names the key to set. If the ledger has another deployment as the owner, its data may be where the link leads.
 place_link_first() {
 	device "$1"
 	mkdir "$ROOT/var/lib/real"
@@ -313,7 +314,7 @@ place_link_first() {
 	[[ ! -L $DATA && -d $ROOT/var/lib/real/member ]] || fail "the link, or what it led to"
 }
 
-# A snapshot is restored into another directory, and etcd is pointed there, as handbooks teach. That data is not
+# A snapshot is restored into another directory, and etcd uses that directory, as handbooks teach. That data is not
 # protected.
 place_restored_elsewhere() {
 	a_green "$1"
@@ -338,10 +339,10 @@ place_restored_elsewhere() {
 	put later word
 	assert_match "status" "$(gbe status)" "Not protected:*"
 	assert_eq "good backups of the dead directory" "$(backups '.run == "'"$(json .run status)"'" and .grade == "good"')" 0
-	# It was so before the update: the update is not at fault.
+	# The setting is older than the update, so the update is not at fault.
 	into_b
 	judge green
-	# The update's own configuration points there.
+	# The update's own configuration names that directory.
 	ETCD_OPTIONS=()
 	config etcd data-dir=/var/lib/restored
 	stop_etcd
@@ -349,7 +350,7 @@ place_restored_elsewhere() {
 	start_etcd --data-dir="$ROOT/var/lib/restored"
 	assert_exit 0 gbe health
 	judge green
-	# An update that leads etcd away from its data is.
+	# An update that leads etcd away from its data is at fault.
 	stop_etcd
 	os_commit C
 	update C
@@ -376,7 +377,7 @@ place_typo() {
 	assert_match "explain" "$(gbe explain)" "*still lies where another data-dir= had it*"
 	mkdir "$ROOT/var/lib/etdc"
 	assert_exit 5 hook prerun
-	# Data that a person has put there is what etcd gets.
+	# etcd gets the data that a person has put there.
 	cp -a "$DATA/member" "$ROOT/var/lib/etdc/"
 	assert_exit 0 hook prerun
 	rm -rf "$ROOT/var/lib/etdc"
@@ -386,8 +387,8 @@ place_typo() {
 	holds "A's data" "$A_STATE"
 }
 
-# The update moves, copies or links the data, its own configuration names the new place, and it fails.
-# A's configuration names the old one: A gets its data there, whatever lies in it.
+# The update moves, copies or links the data, its configuration names the new place, and it fails. A's configuration
+# names the old place, and A gets its data there.
 place_moved_by_update() {
 	local how old new
 
@@ -426,7 +427,7 @@ place_moved_by_update() {
 	done
 }
 
-# etcd is told another log, and this program is not.
+# etcd has another log setting, which this program lacks.
 place_log_elsewhere() {
 	a_green "$1"
 	stop_etcd
@@ -459,7 +460,7 @@ mounted() {
 	A_STATE=$(etcd_state)
 }
 
-# Nothing can be written, not even a take-over: the same system continues, another one does not get the data.
+# Nothing can be written, not even a take-over: the same system continues, and another one does not get the data.
 place_read_only() {
 	local digest
 
@@ -485,9 +486,9 @@ place_read_only() {
 	holds "B's data" "$A_STATE"
 }
 
-# The store's file system below a mount of its own (a subvolume that fstab mounts): clones get there, names do not. If
+# The store's file system has a mount below it (a subvolume that fstab mounts): clones work there, renames do not. If
 # the data directory is a mount point, its owner can rename the entries in it, also this program's directory. The
-# program finds it by its identity, and moves the replacement away.
+# program finds its directory by its identity, and moves the replacement away.
 place_renamed_store() {
 	local decoy hidden listed
 
@@ -519,7 +520,7 @@ place_renamed_store() {
 		[[ -d $hidden/backups && ! -L $hidden ]] || fail "$decoy: the store has no name"
 		judge green
 	done
-	# Before there is a store, something of that name is in the way.
+	# Before the store is made, another entry has its name.
 	stop_etcd
 	rm -rf "$hidden" "$DATA"/aside
 	rm -rf "$ROOT/var/lib/greenboot-etcd"
@@ -528,7 +529,7 @@ place_renamed_store() {
 	started
 	holds "A's data" "$A_STATE"
 	[[ -d $hidden/backups ]] || fail "the FIFO did not make way"
-	# Nor does a directory of the owner's; what is in it stays.
+	# A directory of the owner's is also not used, and its content stays.
 	stop_etcd
 	rm -rf "$hidden"
 	mkdir "$hidden"
@@ -560,7 +561,7 @@ place_own_mount() {
 	holds "A's data" "$A_STATE"
 }
 
-# An empty disk: a fresh start, and what is on the other one waits for it.
+# The disk is empty: a fresh start, and the data on the other disk is kept.
 place_other_disk() {
 	mounted "$1"
 	shutdown
@@ -581,7 +582,7 @@ place_other_disk() {
 	holds "A's disk again" "$A_STATE"
 }
 
-# Another machine's data, of the very same images: etcd uses it, and no backup of this machine is restored over it.
+# The data is another machine's, of the same images: etcd uses it, and no backup of this machine is restored over it.
 place_other_machine() {
 	local theirs
 
@@ -609,7 +610,7 @@ place_other_machine() {
 	assert_eq "key" "$(get of)" "the other machine"
 }
 
-# ---- what may not be in it ----
+# ---- entries that the data must not have ----
 
 refused_by_name() {
 	assert_exit 5 gbe backup with
@@ -644,9 +645,9 @@ place_nested_subvolume() {
 	assert_eq "what is in it" "$(<"$DATA/member/extra/file")" precious
 }
 
-# ---- what is kept ----
+# ---- properties that are kept ----
 
-# Of an update that fails: the base gets all of it back, to the last attribute.
+# An update fails: the old system gets all of it back, to the last attribute.
 place_attributes() {
 	local digest file
 
@@ -684,7 +685,8 @@ place_attributes() {
 	[[ $1 != btrfs* ]] || assert_match "flags" "$(lsattr "$file/nocow/file")" "*C*"
 }
 
-# of_project ID: every directory and file of the data is charged to it. No backup outside of the data is.
+# of_project ID: expects that every directory and file of the data is charged to it. A backup outside of the data is
+# not charged.
 of_project() {
 	assert_eq "projects" "$(find "$DATA" -name .greenboot-etcd -prune -o \( -type d -o -type f \) \
 		-exec xfs_io -r -c lsproj {} \; | sort -u)" "projid = $1"
@@ -724,7 +726,7 @@ place_project() { # KIND [MOUNT]
 }
 place_project_of_mount() { place_project "$1" mount; }
 
-# Immutable files: copied, restored over, and pruned. (The flag itself is for the live tree alone.)
+# Immutable files are copied, restored over, and pruned. (The flag itself is for the live tree alone.)
 place_immutable() {
 	local left
 
@@ -748,7 +750,7 @@ place_immutable() {
 suite_begin "$@"
 FS=${FS:-xfs} play place wal_verbs project project_of_mount wal_outside wal_symlink wal_mount member_symlink data_symlink link_first restored_elsewhere log_elsewhere typo moved_by_update
 play place wal_inside other_disk immutable
-# Without clones: finalize takes no backup there.
+# Without clones, finalize takes no backup there.
 FS=${FS:-ext4} play place read_only
 FS=${FS:-"xfs btrfs-subvol"} play place own_mount renamed_store other_machine nested_mount
 FS=${FS:-"btrfs btrfs-subvol"} play place nested_subvolume

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Without configuration: what `config`, `preflight` and `status` say of the systems that are installed. How each is
-# told from its files: unit tests (sys-installed, core-systems); in a machine: tests/system/microshift.sh.
+# Without a configuration: what `config`, `preflight` and `status` say about the installed systems. Unit tests check
+# the detection (sys-installed, core-systems). tests/system/microshift.sh plays it in a machine.
 
 # shellcheck disable=SC2317 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -11,7 +11,7 @@
 UNITS=usr/lib/systemd/system
 BACKUPS=var/lib/microshift-backups
 
-# image UNIT...: a root with the program's unit and these.
+# image UNIT...: makes a root with the program's unit and these.
 image() {
 	local unit
 
@@ -25,11 +25,11 @@ site() { # CONFIGURATION-LINE...
 	mkdir -p "$ROOT/etc/greenboot-etcd"
 	printf '%s\n' "$@" >"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
 }
-# set_to KEY VALUE ORIGIN: in [etcd].
+# set_to KEY VALUE ORIGIN: checks a key of [etcd].
 set_to() {
 	assert_json ".settings[] | select(.group == \"etcd\" and .key == \"$1\") | \"\(.value) \(.origin)\"" "$2 $3" config
 }
-# finding CHECK: "LEVEL TEXT" of preflight, one a line.
+# finding CHECK: prints "LEVEL TEXT" of preflight, one a line.
 finding() {
 	gbe --json preflight >"$GBE_MEM/preflight" || true
 	jq -r ".findings[] | select(.check == \"$1\") | .result + \" \" + .text" "$GBE_MEM/preflight"
@@ -44,7 +44,7 @@ one_system() {
 	assert_match "config" "$(gbe config)" $'*\n# detected: MicroShift\nservice=microshift.service\n*'
 	assert_exit 0 gbe config --check
 	assert_eq "prerun" "$(finding prerun)" ""
-	# A file adds to it, and a mask takes it away.
+	# A drop-in file adds to the unit, and a mask removes it.
 	site '[etcd]' cert=/c key=/k '[restore]' retry-trial=no
 	set_to cert /c "/etc/greenboot-etcd/greenboot-etcd.conf:2"
 	set_to service microshift.service "detected: MicroShift"
@@ -75,7 +75,7 @@ several_systems() {
 	assert_match "config --check" "$ERR" "*$asks"
 	assert_match "config" "$(gbe config)" "# warning: $asks"
 	assert_match "preflight" "$(finding configuration)" "bad $asks"
-	# The one that is enabled is meant.
+	# The enabled unit is chosen.
 	mkdir "$ROOT/$UNITS/multi-user.target.wants"
 	ln -s ../microshift.service "$ROOT/$UNITS/multi-user.target.wants/"
 	set_to service microshift.service "detected: MicroShift"
@@ -84,13 +84,13 @@ several_systems() {
 	assert_exit 2 gbe config --check
 }
 
-# k3s_yaml SERVICE TEXT: k3s has this configuration, and SERVICE is protected.
+# k3s_yaml SERVICE TEXT: writes TEXT as k3s's configuration, and expects that SERVICE is protected.
 k3s_yaml() {
 	printf '%b\n' "$2" >"$ROOT/etc/rancher/k3s/config.yaml"
 	assert_json '.settings[] | select(.group == "etcd" and .key == "service").value' "$1" config
 }
 
-# k3s's configuration as people write it. A line that is not understood is named, with its number.
+# k3s's configuration in the forms that people write. A message names a line that cannot be parsed, with its number.
 k3s_configured() {
 	image
 	mkdir -p "$ROOT/etc/rancher/k3s"
@@ -120,7 +120,7 @@ k3s_configured() {
 	says "Not protected: k3s.service is here and not protected: its data is in /data/k3s;*"
 }
 
-# Systems that are known, and not protected.
+# Known systems that are not protected.
 unsupported_systems() {
 	image rke2-server.service kubelet.service etcd.service
 	mkdir -p "$ROOT/etc/kubernetes/manifests" "$ROOT/$UNITS/multi-user.target.wants"
@@ -139,7 +139,7 @@ unsupported_systems() {
 	says "Not protected: k0scontroller.service is here and not protected: not supported: *"
 }
 
-# MicroShift's own settings: worth a note, and no more.
+# MicroShift's own settings give a note only.
 microshift_itself() {
 	image microshift.service
 	assert_eq "preflight" "$(finding microshift)" ""

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# diagnose: what is in the archive, and above all what is not. Whatever must not leave a device has
-# PLANTED in it here.
+# diagnose: the content of the archive, and above all what must not be in it. Each secret in this test contains the
+# word PLANTED.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
 # shellcheck source=tests/lib/all.sh
@@ -12,7 +12,7 @@
 
 PLANTED=N0-B0DY-5-BUS1NE55
 
-# unpacked ARCHIVE: what is in it, in PARTS; nothing planted, each part JSON.
+# unpacked ARCHIVE: unpacks it into PARTS. Expects no planted word, and JSON in each part.
 unpacked() {
 	local part
 
@@ -54,7 +54,7 @@ plant() {
 	chmod 0600 "$ROOT/etc/greenboot-etcd/access-key"
 	config store url=https://127.0.0.1:1/bucket "proxy=http://me:$PLANTED@127.0.0.1:1" \
 		access-key-file=/etc/greenboot-etcd/access-key
-	# A snapshot that waits: larger than the whole archive may be.
+	# A queued snapshot is larger than the whole archive may be.
 	WAITING=2026-01-02T03:04:05Z-000001
 	mkdir -p "$ROOT/var/lib/greenboot-etcd/queue/$WAITING"
 	{ echo "$PLANTED" && head -c 3000000 /dev/urandom; } \
@@ -104,7 +104,7 @@ planted() {
 	assert_match "contents" "$(<"$PARTS/CONTENTS")" "*status.json*units.json*not below --root*"
 }
 
-# The fewer things are there, the more is it wanted.
+# On a broken device, the archive is needed most.
 little() {
 	device xfs
 	boot A
@@ -135,11 +135,11 @@ little() {
 	assert_match "configuration" "$(<"$PARTS/CONTENTS")" "*config.json*50-health-timeout.conf*"
 	assert_match "ledger" "$(<"$PARTS/CONTENTS")" "*ledger.json*a record of it cannot be read*"
 	assert_eq "unreadable" "$(part '.[0]' unreadable)" odd
-	# Nothing was mended meanwhile.
+	# diagnose has repaired nothing.
 	cmp "$ROOT/var/lib/greenboot-etcd/ledger" "$GBE_MEM/ledger"
 }
 
-# It stays small, whatever there is.
+# The archive stays small with any content.
 bounded() {
 	local n entry
 
@@ -162,7 +162,7 @@ bounded() {
 	assert_match "left out" "$(<"$PARTS/CONTENTS")" "*manifests.json*the first 200 of 25*"
 }
 
-# The places to which it may be written.
+# The allowed places for the archive.
 output() {
 	local point
 
@@ -185,7 +185,7 @@ output() {
 	assert_match "stdout" "$OUT" "/var/tmp/greenboot-etcd-diagnosis-*.tar.gz"
 	unpacked "$ROOT$OUT"
 	disk_fill
-	# XFS keeps some room that a file without a name may have.
+	# XFS keeps some room that an unnamed file can use.
 	if gbe diagnose /var/full.tar.gz 2>"$GBE_MEM/err"; then
 		unpacked "$ROOT/var/full.tar.gz"
 		rm "$ROOT/var/full.tar.gz"
@@ -205,7 +205,7 @@ output() {
 	assert_exit 1 bash -c '"$0" --root="$1" diagnose - >/dev/full' "$(program greenboot-etcd)" "$ROOT"
 }
 
-# On a running system there are units and a journal, and etcd's environment is not for us.
+# A running system has units and a journal. etcd's environment is left out.
 running() {
 	need_nspawn
 	container_device
@@ -235,7 +235,7 @@ running() {
 	assert_eq "etcd's version" "$(part .etcd versions)" "$(etcdctl version | sed -n 's/etcdctl version: //p')"
 }
 
-# sos, of the distribution, with the plugin among its own.
+# The distribution's sos runs with the plugin among its own.
 sos() {
 	local plugins=/usr/lib/python3/dist-packages/sos/report/plugins archive
 

@@ -9,7 +9,8 @@
 
 GBE=$(program greenboot-etcd)
 
-# our ARGUMENT...: not below a root, so that etcdctl is started; by its configuration it is the test's etcd.
+# our ARGUMENT...: runs the command without --root, so that etcdctl is started. The configuration names the test's
+# etcd.
 our() { "$GBE" --config="$GBE_MEM/ours.conf" "$@"; }
 
 configured() {
@@ -25,7 +26,7 @@ asks() {
 	assert_eq "value" "$OUT" "a value"
 	assert_exit 0 our etcdctl -- get --print-value-only "a key"
 	assert_eq "value" "$OUT" "a value"
-	# Its options, its help, its exit status.
+	# etcdctl's options, help and exit status are passed through.
 	assert_exit 0 our etcdctl --help
 	assert_match "help" "$OUT" "*A simple command line client for etcd*"
 	assert_exit 0 our etcdctl get "a key" -w json
@@ -34,7 +35,7 @@ asks() {
 	# If a value is given twice, the argument counts.
 	assert_exit 0 our etcdctl --endpoints="http://127.0.0.1:$ETCD_PORT" endpoint health
 	assert_exit 1 our etcdctl --endpoints="http://127.0.0.1:1" --command-timeout=1s endpoint health
-	# Not what the caller's environment says, and not an argument that others could read.
+	# The caller's environment is ignored, and no secret is an argument that others could read.
 	ETCDCTL_ENDPOINTS=http://127.0.0.1:1 ETCDCTL_API=2 \
 		assert_exit 0 our etcdctl get "a key" --print-value-only
 	assert_eq "value" "$OUT" "a value"
@@ -51,7 +52,7 @@ for_a_shell() {
 		assert_eq "endpoint" "$ETCDCTL_ENDPOINTS" "http://127.0.0.1:$ETCD_PORT"
 		assert_eq "cacert" "$ETCDCTL_CACERT" "/a b/'ca'.pem"
 		assert_eq "key" "${ETCDCTL_KEY-unset}" unset
-		# etcdctl 3.6 and later warn of it, and the ones before do without.
+		# etcdctl 3.6 and later warn about the variable, and earlier versions do not need it.
 		assert_eq "api" "${ETCDCTL_API-unset}" unset
 	)
 	assert_exit 0 our --json etcdctl --print-env
@@ -69,7 +70,7 @@ refused() {
 	assert_exit 0 gbe etcdctl --print-env
 	PATH=/nowhere assert_exit 1 our etcdctl get x
 	assert_match "stderr" "$ERR" "greenboot-etcd: etcdctl is missing next to $GBE_MEM/bin/etcd*"
-	# The one next to the configured etcd comes first.
+	# An etcdctl next to the configured etcd is preferred.
 	mkdir -p "$GBE_MEM/bin"
 	printf '#!/bin/sh\necho "mine: $*"\nexit 77\n' >"$GBE_MEM/bin/etcdctl"
 	chmod +x "$GBE_MEM/bin/etcdctl"

@@ -10,7 +10,7 @@
 
 PROGRAMS=${BUILD_FAULTS:-$BUILD-faults}/tests/unit
 
-# passes PROGRAM KIND DIR: every test in it, none of them skipped, and nothing is left in DIR.
+# passes PROGRAM KIND DIR: expects that every test passes, none is skipped, and nothing is left in DIR.
 passes() {
 	local out=$GBE_MEM/out.$BASHPID
 
@@ -24,16 +24,16 @@ passes() {
 suite_begin "$@"
 more=
 [[ ${LEVEL:-ci} == ci ]] || more="xfs-noreflink btrfs-subvol"
-# On each of them, also at LEVEL=ci: this is what the rest stands on.
+# These run on each file system, also at LEVEL=ci: all else depends on them.
 for kind in ${FS:-ext4 xfs btrfs $more}; do
-	# In memory: what is asked here is what a file system does, not what it survives.
+	# The file systems are in memory: these tests are about functions, not about power cuts.
 	mount_point=$GBE_SCRATCH/fs.$kind
 	mkdir "$mount_point"
 	fs_format "$kind" "$GBE_MEM/image" 1G >/dev/null 2>&1
 	mount -o loop,noatime "$GBE_MEM/image" "$mount_point"
 	for program in "$PROGRAMS"/fs-*; do
 		[[ -x $program && ! -d $program && ${program##*/} != *.* ]] || continue
-		# An archive is unpacked in the same way everywhere, and its bombs take their time.
+		# An archive is unpacked in the same way on every file system, and the compression bombs take long.
 		[[ ${program##*/} != fs-archive || $kind == xfs || ${LEVEL:-ci} != ci ]] || continue
 		mkdir "$mount_point/work"
 		run_case "${program##*/}@$kind" passes "$program" "$kind" "$mount_point/work"

@@ -14,7 +14,7 @@ greenboot-etcd-monitor.service greenboot-etcd-monitor.timer greenboot-etcd-prefl
 greenboot-etcd-prerun.service greenboot-etcd-rejoin.service greenboot-etcd-scrub.service greenboot-etcd-used.service greenboot-etcd-used.timer \
 greenboot-healthcheck.service"
 
-# root_with_units: a root as the package and etcd's leave it.
+# root_with_units: makes a root as the packages of the program and of etcd leave it.
 root_with_units() {
 	root_new none
 	mkdir -p "$ROOT/$UNITS" "$ROOT/etc/systemd/system" "$ROOT/run/systemd/system"
@@ -28,7 +28,7 @@ site() { # CONFIGURATION-LINE...
 	printf '%s\n' "$@" >"$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
 }
 
-# generate: its output is in OUT_DIR; GENERATED names the units that have a drop-in.
+# generate: writes the output to OUT_DIR. GENERATED names the units that have a drop-in.
 generate() {
 	OUT_DIR=$ROOT/generated
 	rm -rf "$OUT_DIR"
@@ -74,7 +74,7 @@ greenboot-etcd-renew.timer greenboot-etcd-scrub.timer greenboot-etcd-used.timer 
 	done
 	has_not greenboot-etcd-defrag.service ReadWritePaths
 	has_not greenboot-etcd-monitor.service Mounts
-	# Nothing but its output, nothing that would outlive the boot.
+	# The generator writes only its output, and nothing that outlives the boot.
 	rm -rf "$OUT_DIR"
 	assert_eq "written elsewhere" "$(cd "$ROOT" && find . | sort)" "$before"
 }
@@ -89,7 +89,7 @@ as_configured() {
 	has k3s.service "Requires=greenboot-etcd-prerun.service"
 	has greenboot-etcd-finalize.service "Before=k3s.service"
 	has greenboot-etcd-prerun.service 'RequiresMountsFor="/data/k3s/server"'
-	# Whole directories below "/": within each, everything can be renamed.
+	# The sandbox has whole directories below "/": within each, everything can be renamed.
 	has greenboot-etcd-prerun.service 'ReadWritePaths="-/data"'
 	has greenboot-etcd-prerun.service 'ReadWritePaths="-/mnt"'
 	has greenboot-etcd-prerun.service 'Wants=mnt-usb\x20stick.mount'
@@ -113,7 +113,8 @@ microshift-etcd.scope microshift.service"
 	has greenboot-etcd-used.timer "OnActiveSec=172800s"
 }
 
-# No configuration: what is installed, with the settings of its example. More than one: that is said.
+# Without a configuration, the installed systems count, with the settings of the examples. More than one gives a
+# message.
 detected() {
 	root_with_units
 	rm "$ROOT/$UNITS/etcd.service"
@@ -186,13 +187,13 @@ scheduled() {
 		has "greenboot-etcd-$unit" "BindsTo=etcd.service"
 		has "greenboot-etcd-$unit" "After=etcd.service"
 	done
-	# In place of the one that the unit itself names.
+	# This value replaces the one that the unit names.
 	assert_eq "the schedule" "$(grep OnCalendar "$(dropin greenboot-etcd-backup.timer)" | paste -sd' ')" \
 		"OnCalendar= OnCalendar=Mon..Fri 03:30"
 	has greenboot-etcd-backup.service 'ReadWritePaths="-/mnt"'
 	has etcd.service "Wants=greenboot-etcd-finalize.service greenboot-etcd-preflight.path \
 greenboot-etcd-renew.timer greenboot-etcd-scrub.timer greenboot-etcd-used.timer greenboot-etcd-monitor.timer greenboot-etcd-defrag.timer greenboot-etcd-backup.timer greenboot-etcd-rejoin.timer"
-	# A value that could be more than a line of the unit: a message, and no timer.
+	# A value with a line break, which would add a line to the unit, gives a message and no timer.
 	site '[backup]' 'schedule=100%i'
 	generate
 	assert_match "stderr" "$ERR" "<4>greenboot-etcd-generator: *greenboot-etcd.conf:2: *schedule*calendar event*"
@@ -209,14 +210,14 @@ requests() {
 	has greenboot-etcd-requests.service 'ExecCondition=/usr/bin/test -d "/srv/the $$hare 100%%/requests"'
 	has greenboot-etcd-requests.service 'ReadWritePaths="-/srv"'
 	has greenboot-etcd-requests.service 'Wants=srv-the\x20\x24hare\x20100\x25.mount'
-	# Also while etcd is down: a restore may be what is asked for.
+	# The path unit also works while etcd is down: a restore may be the request.
 	has_not greenboot-etcd-requests.service BindsTo
 	has greenboot-etcd-requests.path "PathChanged="
 	# shellcheck disable=SC2016
 	has greenboot-etcd-requests.path 'PathChanged=/srv/the $hare 100%%/requests'
 	grep -q ' greenboot-etcd-requests.path greenboot-etcd-requests.timer ' "$(dropin etcd.service)" ||
 		fail "not wanted"
-	# On a share, systemd itself would wait for its server.
+	# On a network share, systemd itself would wait for the server.
 	site '[store]' directory=/srv/share
 	generate
 	has greenboot-etcd-requests.service 'ExecCondition=/usr/bin/test -d "/srv/share/requests"'
@@ -229,7 +230,7 @@ requests() {
 	has_not etcd.service requests
 }
 
-# wants NAME..., wants_not NAME...: units beyond those that etcd's service always wants.
+# wants NAME..., wants_not NAME...: checks the units beyond those that etcd's service always wants.
 wants() {
 	local unit
 	for unit in "$@"; do
@@ -241,14 +242,14 @@ wants_not() {
 	local unit
 	for unit in "$@"; do has_not etcd.service "greenboot-etcd-$unit"; done
 }
-# accepted UNIT...: systemd takes the unit files of the tree with what was generated.
+# accepted UNIT...: expects that systemd accepts the unit files of the tree with the generated ones.
 accepted() {
 	local found unit top=$ROOT/accepted
 
 	command -v systemd-analyze >/dev/null || return 0
 	rm -rf "$top"
 	mkdir -p "$top/usr/bin" "$top/usr/libexec/greenboot-etcd" "$top/$UNITS" "$top/etc/systemd/system"
-	# A base to stand on: the targets that all units refer to, and programs that can be started.
+	# The base of the check: the targets that all units refer to, and programs that can be started.
 	cp -r /usr/lib/systemd/system/. "$top/$UNITS/"
 	for unit in "$TOP"/hooks/{,*/}*.{service,timer,path,target}; do
 		[[ ! -e $unit ]] || cp "$unit" "$top/$UNITS/greenboot-etcd-${unit##*/}"
@@ -322,7 +323,7 @@ pushed() {
 	has greenboot-etcd-prove.service "ExecStart=/usr/bin/greenboot-etcd --quiet store prune"
 	# shellcheck disable=SC2086 # a list
 	accepted etcd.service $OFFSITE
-	# By hand only: nothing waits, and nothing is read back automatically.
+	# By hand only: no push is queued, and no snapshot is read back automatically.
 	site '[store]' directory=/srv/store requests=no
 	generate
 	assert_eq "generated" "$GENERATED" "$ALL"
@@ -334,8 +335,8 @@ pushed() {
 	wants_not push send prove
 }
 
-# Directories that symlinks lead elsewhere, to a disk that is not mounted yet, and into a home. The sandbox of a unit
-# names their targets.
+# Symlinks lead directories elsewhere, to a disk that is not mounted yet, and into a home. The sandbox of a unit names
+# their targets.
 symlinks() {
 	local unit before
 
@@ -372,7 +373,7 @@ ReadWritePaths=\"-/mnt\""
 	has greenboot-etcd-prerun.service 'ReadWritePaths="-/data"'
 }
 
-# Certificates, a socket and etcd's program where the sandbox has nothing, and an etcd that podman makes of pods.
+# Certificates, a socket and etcd's program lie in places that the sandbox lacks. podman makes the etcd of pods.
 out_of_sight() {
 	local unit
 
@@ -421,14 +422,14 @@ to_a_bucket() {
 	has greenboot-etcd-prove.service "ExecStart=/usr/bin/greenboot-etcd --quiet store prune"
 	# shellcheck disable=SC2086 # a list
 	accepted etcd.service $OFFSITE
-	# Nothing is read back.
+	# No snapshot is read back.
 	site '[store]' url=https://s3.example/bucket schedule=hourly prove=
 	generate
 	wants push.timer send.service
 	wants_not prove
 	assert_missing "$(dropin greenboot-etcd-prove.service)"
 	assert_missing "$(dropin greenboot-etcd-prove.timer)"
-	# The address alone, the schedule, or both stores at once are wrong: a message says so, and etcd is still
+	# A schedule or an address alone, and both stores at once, are wrong: a message says so, and etcd is still
 	# protected.
 	site '[store]' url=http://s3.example/bucket schedule=hourly
 	generate
@@ -455,7 +456,7 @@ no_such_service() {
 	site '[etcd]' service=microshift.service
 	nothing
 	assert_eq "stderr" "$ERR" ""
-	# Also one that is still to be made of something else.
+	# Also an image that is made later from another one.
 	mkdir -p "$ROOT/etc/containers/systemd"
 	echo "[Container]" >"$ROOT/etc/containers/systemd/microshift.container"
 	generate
@@ -485,20 +486,20 @@ masked() {
 		echo "root=/dev/vda2 systemd.mask=$word rw" >"$ROOT/proc/cmdline"
 		nothing
 	done
-	# In the initramfs alone.
+	# Only in the initramfs.
 	echo "root=/dev/vda2 rd.systemd.mask=greenboot-etcd-prerun.service rw" >"$ROOT/proc/cmdline"
 	generate
 	assert_eq "generated" "$GENERATED" "$ALL"
 }
 
-# The package is gone but for its generator, or systemd has not got its units yet.
+# The package is gone except its generator, or systemd has not loaded its units yet.
 without_the_unit() {
 	root_with_units
 	rm "$ROOT/$UNITS/greenboot-etcd-prerun.service"
 	nothing
 }
 
-# A typo is no reason to leave etcd unprotected: the rest of the configuration counts.
+# A typo does not leave etcd unprotected: the rest of the configuration counts.
 one_faulty_key() {
 	root_with_units
 	touch_unit k3s.service
@@ -508,7 +509,7 @@ one_faulty_key() {
 	has k3s.service "Requires=greenboot-etcd-prerun.service"
 }
 
-# A file that cannot be parsed: what the image says, without it.
+# If a file cannot be parsed, the configuration of the image counts without it.
 one_faulty_file() {
 	root_with_units
 	touch_unit k3s.service
@@ -526,8 +527,8 @@ one_faulty_file() {
 	has k3s.service "Requires=greenboot-etcd-prerun.service"
 }
 
-# The last configuration that worked under this deployment, as the programs have it; also while /var is
-# not mounted, when it is the stateroot's.
+# The programs recorded the last configuration that worked under this deployment. The generator uses it, also while
+# /var is not mounted if /var is the stateroot's.
 the_last_that_worked() {
 	device xfs
 	mkdir -p "$ROOT/$UNITS"
@@ -555,12 +556,12 @@ wrong_use() {
 	assert_exit 2 "$(program generator)" --root="$ROOT"
 	assert_match "stderr" "$ERR" "*output directory*"
 	assert_exit 2 "$(program generator)" --root="$ROOT" --nonsense "$ROOT/generated"
-	# Not a directory: said, and nothing is left half.
+	# The path is not a directory: the generator reports it and leaves nothing half-written.
 	touch "$ROOT/generated"
 	assert_exit 1 "$(program generator)" --root="$ROOT" "$ROOT/generated"
 	assert_match "stderr" "$ERR" "*$ROOT/generated*"
 	assert_eq "lines" "$(wc -l <"$GBE_MEM/err")" 1
-	# Without a command line there is no mask, and no reason to do nothing.
+	# Without a command line, no mask is set, and the generator does its work.
 	rm "$ROOT/proc/cmdline"
 	generate_again
 }

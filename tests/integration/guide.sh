@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The commands of greenboot-etcd-guide(7), README.md and docs/, typed as printed, on devices that a real systemd boots.
-# The scenes: recovery by hand, a device whose etcd is held back, a new machine instead of a lost one, and others that
-# the pages name.
+# The commands of greenboot-etcd-guide(7), README.md and docs/, typed as printed, on devices that a real systemd
+# boots. The scenes: recovery by hand, a device whose etcd is held back, a new machine instead of a lost one, and
+# others from the pages.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name; arguments that are optional
 # shellcheck source=tests/lib/all.sh
@@ -13,7 +13,7 @@
 
 PAGE=$GBE_TOP/data/man/greenboot-etcd-guide.7
 
-# block NAME: the commands of one block of the page.
+# block NAME: prints the commands of one block of the page.
 block() {
 	local commands
 	commands=$(sed -n "/^\\.\\\\\" run: $1\$/,/^\\.fi\$/s/^# //p" "$PAGE" | sed 's/\\-/-/g')
@@ -22,8 +22,8 @@ block() {
 	printf '%s\n' "$commands" | tee -a "$GBE_MEM/typed"
 }
 
-# documented: "PAGE:LINE COMMAND" of the commands in README.md and docs/: lines of "sh" blocks, and lines with a prompt
-# of other blocks. In text, words that begin like our commands and the related ones.
+# documented: prints "PAGE:LINE COMMAND" of the commands in README.md and docs/. Commands are the lines of "sh"
+# blocks, and lines with a prompt in other blocks. In text, words that begin like our commands and related ones count.
 documented() {
 	(cd "$GBE_TOP" && awk '
 		FNR == 1 { code = 0 }
@@ -46,7 +46,7 @@ documented() {
 		}' README.md docs/*.md)
 }
 
-# elsewhere: COMMAND|WHY it is not typed here|FILE|what that has of it. COMMAND is a pattern; = is the command.
+# elsewhere: COMMAND|WHY it is not typed here|FILE|text of FILE that plays it. COMMAND is a pattern; = is the command.
 elsewhere() {
 	cat <<-'LIST'
 		git clone URL *|the tree has no address yet; CI begins with a clone|.ci/run|in a fresh clone
@@ -137,8 +137,8 @@ elsewhere() {
 	LIST
 }
 
-# typed STATUS COMMAND [WORD=TEXT]...: a line for a person: the command of the pages, with TEXT in the place of WORD,
-# and its exit status. The word "..." is what the reader adds at the end.
+# typed STATUS COMMAND [WORD=TEXT]...: prints a line for a person: the command of the pages, with TEXT instead of
+# WORD, and its exit status. The reader adds the text for the word "..." at the end.
 typed() {
 	local command=$2 word
 
@@ -154,8 +154,8 @@ typed() {
 	printf 'status=0; %s || status=$?; [[ %s == *" $status "* ]]\n' "$command" "' $1 '"
 }
 
-# person NAME COMMANDS: the commands of a person on a machine of that deployment. look WORD there records etcd's
-# content.
+# person NAME COMMANDS: sets the commands of a person on a machine of that deployment. look WORD records etcd's
+# content there.
 person() {
 	mkdir -p "$ELSEWHERE"
 	populate "$1" "set -eux
@@ -213,7 +213,7 @@ held() {
 		look unprotected"
 	in_order "prerun.*held back" "Dependency failed for etcd" "Needs you: etcd is held back" "Starting etcd"
 	assert_eq "etcd without protection" "$(looked unprotected)" "$(looked before)"
-	# The mask was of that boot; what lifts the hold is the store.
+	# The mask was only for that boot. The mounted store ends the hold.
 	comes_back "$VAR/spare"
 	person B "look after"
 	in_order "prerun.*Backed up" "Starting etcd"
@@ -232,7 +232,7 @@ new_machine() {
 		$(block spare)
 		etcdctl put later lost"
 	root_free
-	# Another machine, another system on it; its etcd has been in use.
+	# Another machine with another system. Its etcd has been in use.
 	container_device another-os
 	deploy B
 	person B "etcdctl put own value
@@ -252,7 +252,7 @@ new_machine() {
 	assert_eq "after a reboot" "$(looked again)" "$(looked old)"
 }
 
-# ini PAGE: the first configuration that it has in a block.
+# ini PAGE: prints the first configuration in a block of the page.
 # shellcheck disable=SC2016 # a fence
 ini() { sed -n '/^ *```ini$/,/^ *```$/{/```/d;p}' "$GBE_TOP/docs/$1.md"; }
 
@@ -268,7 +268,7 @@ pages() {
 	ini operations >"$(deployment_dir B)$conf/50-schedule.conf"
 	person B "etcdctl put k v
 		$(typed 0 "greenboot-etcd mark good")
-		# Looking.
+		# ---- reading ----
 		$(typed 0 "greenboot-etcd status")
 		$(typed "0 6 7" "greenboot-etcd status --check")
 		$(typed 0 "greenboot-etcd status --json" "...=>/dev/null")
@@ -286,7 +286,7 @@ pages() {
 		$(typed 0 "journalctl -b -t greenboot-etcd-prerun" "...=>/dev/null")
 		$(typed 0 "journalctl -x" "...=>/dev/null")
 		$(typed 0 "journalctl -u greenboot-etcd-prerun" "...=>/dev/null")
-		# By hand.
+		# ---- by hand ----
 		$(typed 4 "greenboot-etcd backup")
 		$(typed 4 "greenboot-etcd backup NAME" NAME=by-name)
 		$(typed 1 "greenboot-etcd undo")
@@ -302,14 +302,14 @@ pages() {
 		greenboot-etcd restore --cancel
 		$(typed 0 "greenboot-etcd restore NAME --stop" NAME=stopped)
 		$(typed 0 "greenboot-etcd prune")
-		# Snapshots, in files and elsewhere.
+		# ---- snapshots, in files and elsewhere ----
 		$(typed 0 "greenboot-etcd export NAME FILE" NAME=stopped FILE=/var/of-a-backup.db)
 		$(typed 0 "greenboot-etcd snapshot save FILE" FILE=/var/running.db)
 		$(typed 0 "greenboot-etcd import FILE NAME --etcd-only" FILE=/var/running.db NAME=imported)
 		$(typed 0 "greenboot-etcd store push")
 		$(typed 0 "greenboot-etcd store list")
 		$(typed 0 "greenboot-etcd store prune")
-		# Units.
+		# ---- units ----
 		$(typed 0 "systemctl start greenboot-etcd-backup.timer")
 		$(typed 0 "systemctl list-timers greenboot-etcd-backup.timer")
 		$(typed 0 "systemctl stop etcd")
@@ -318,7 +318,7 @@ pages() {
 		mkdir -p /var/lib/microshift-backups
 		cp -a /var/lib/etcd /var/lib/microshift-backups/copied
 		$(typed 0 "greenboot-etcd import /var/lib/microshift-backups/DEPLOYMENT_BOOT" DEPLOYMENT_BOOT=copied)
-		# Other applications.
+		# ---- other applications ----
 		$(typed 0 "mkdir -p ${conf%/*}/greenboot-etcd.conf.d")
 		$(for name in microshift k3s; do
 			typed 0 "cp $docs/examples/$name.conf $conf/50-$name.conf" /usr/share/=/usr/local/share/
@@ -328,7 +328,7 @@ pages() {
 		done)"
 }
 
-# Each command of the pages is typed above, or stands in the list, with a place that has it.
+# Each command of the pages is typed above, or the list names the place that plays it.
 every_command() {
 	local where command pattern file text missing=''
 
@@ -347,14 +347,14 @@ every_command() {
 	assert_eq "commands that nothing types" "$missing" ""
 }
 
-# None of the page's blocks is left out above.
+# No block of the page is left out above.
 every_block() {
 	local page
 	page=$(sed -n 's/^\.\\" run: //p' "$PAGE" | sort)
 	assert_eq "blocks played" "$(sort -u "$GBE_MEM/played" | tr '\n' ' ')" "$(tr '\n' ' ' <<<"$page")"
 }
 
-# The last two want all of the others.
+# The last two need the results of all others.
 PART=
 suite_begin "$@"
 ELSEWHERE=$GBE_MEM/elsewhere # what is mounted at /mnt

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The stage that all others play on, without greenboot-etcd: real file systems, ostree, etcd, and the stand-in for
-# greenboot counting boots as both flavours do. A failure that a test sees must come from the program, not from the
-# stage.
+# The stage of all other suites, without greenboot-etcd: real file systems, ostree, etcd, and the stand-in for
+# greenboot, which counts boots as both flavours do. A failure that a test sees must come from the program, not from
+# the stage.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# All of this is about devices whose images lack the program.
+# In these cases, the images lack the program.
 has_program() { return 1; }
 
 bare_device() {
@@ -25,7 +25,7 @@ bare_device() {
 
 seen() { echo "$BOOTED:$(grubenv_get boot_counter)"; }
 
-# The data comes through an update and back as whatever the last one left: the problem itself.
+# The data survives an update and the way back as the last system left it. The program solves this problem.
 data_follows_nobody() {
 	local before
 
@@ -49,7 +49,7 @@ data_follows_nobody() {
 	assert_eq "a changed key" "$(get key/1)" changed
 }
 
-# reference: 3 failing boots of the new deployment, its hooks see 2, 1, 0.
+# reference: 3 failing boots of the new deployment, whose hooks see 2, 1, 0.
 shell_counts() {
 	local trace=
 
@@ -72,7 +72,7 @@ shell_counts() {
 	assert_eq "nothing is counted: it stays up" "$AFTER" stay
 }
 
-# reference: 4 failing boots, hooks see unset, 2, 1, 0; the rollback is made by the last of them.
+# reference: 4 failing boots, whose hooks see unset, 2, 1, 0. The last one makes the rollback.
 rust_counts() {
 	local trace=
 
@@ -106,7 +106,7 @@ rust_gives_up() {
 	assert_eq "without an update" "$AFTER" stay
 }
 
-# Ids, serials and handles as ostree gives them.
+# Ids, serials and handles are those of ostree.
 deployments() {
 	local handle
 
@@ -130,12 +130,12 @@ deployments() {
 	assert_match "pinned" "$(ostree admin --sysroot="$ROOT" status)" "*Pinned: yes*"
 }
 
-# The disk of the moment: what was synced is there, what only was in memory may be gone.
+# The disk keeps what was synced, and may have lost what was only in memory.
 power_cut() {
 	local before n
 
 	bare_device "$1" none
-	# The file system may write on its own in that moment, but hardly each time.
+	# The file system may write on its own in that moment, but rarely.
 	for n in 1 2 3; do
 		power_on
 		put key "value $n"
@@ -166,8 +166,8 @@ soft_reboot() {
 	assert_missing "$ROOT/run/stays"
 }
 
-# A test must be able to fail, and the runner must not hide a failure: here an error that makes bash leave a function
-# without traps or set -e.
+# A test must be able to fail, and the runner must not hide a failure. In this case an error makes bash leave a
+# function without traps or set -e.
 aborts() {
 	local n="1 2"
 	echo $((n + 1))

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The effect of etcd's health on backups: a backup is good only if greenboot and etcd both say so. Over TLS, with
-# certificates that expire; and with a silent name server.
+# The effect of etcd's health on backups: a backup is good only if greenboot and etcd both say so. Cases: TLS with
+# certificates that expire, and a name server that does not answer.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# tls_device KIND: etcd is asked over TLS by our programs, in plain text by this test.
+# tls_device KIND: makes a device whose etcd our programs ask over TLS, and this test in plain text.
 tls_device() {
 	device "$1"
 	etcd_over_tls "$ROOT/etc/pki"
@@ -19,7 +19,7 @@ tls_device() {
 
 name_of_last_good() { json '.last_good.name // ""' status; }
 
-# A green boot with an expired client certificate is no failure, and proves nothing of the data.
+# A green boot with an expired client certificate is not a failure, but proves nothing about the data.
 health_certificate_expires() {
 	local good newest
 	tls_device "$1"
@@ -31,7 +31,7 @@ health_certificate_expires() {
 	reboot
 	good=$(name_of_last_good)
 	assert_json .grade good show "$good"
-	# The check also waits for an unknown health: here not for long.
+	# The check waits while health is unknown, here only for a short time.
 	config health timeout=2s request-timeout=2s
 	config etcd cert=/etc/pki/old.crt
 	put owner "A, later"
@@ -49,7 +49,7 @@ health_certificate_expires() {
 	assert_json .manifest.grade_reason null show "$newest"
 	assert_match "text" "$(gbe show "$newest")" "*Grade: unproven*Because: etcd was not seen healthy*"
 	assert_eq "last good" "$(name_of_last_good)" "$good"
-	# Again and again: what is good stays, until there is another such.
+	# Repeated: a good backup stays until another good one exists.
 	for _ in 1 2 3; do
 		put owner "A, later still"
 		judge green
@@ -64,12 +64,12 @@ health_certificate_expires() {
 	assert_ne "last good" "$(name_of_last_good)" "$good"
 }
 
-# Below --root a symlink of a certificate's leads below it, wherever it points to; and no key of a session is written.
+# Below --root, a symlink of a certificate leads below the root, whatever its target. No TLS session key is written.
 health_tls_files() {
 	tls_device "$1"
 	power_on
 	SSLKEYLOGFILE=$GBE_MEM/sessions assert_exit 0 gbe health
-	# The quota is one of the metrics: they are asked on the same connection.
+	# The quota is one of the metrics, which are asked for on the same connection.
 	assert_match "health" "$OUT" "*healthy*of 2 GiB*"
 	assert_missing "$GBE_MEM/sessions"
 	mkdir "$ROOT/var/moved"
@@ -85,7 +85,7 @@ health_tls_files() {
 	assert_match "health" "$OUT$ERR" "*/etc/pki/ca.crt/, cannot be read*"
 }
 
-# If the check did not run, green looks itself. Its result is in the manifest and shows the endpoint.
+# If the check did not run, green itself asks etcd. The manifest has its result and the endpoint.
 health_green_sees() {
 	local name ids
 	tls_device "$1"
@@ -108,7 +108,7 @@ health_green_sees() {
 		"$(json .cluster_id show "$name")"
 }
 
-# Another etcd answers at the endpoint than the one whose data is kept: it says nothing of that.
+# Another etcd than that of the protected data answers at the endpoint: the answer does not count.
 health_another_etcd() {
 	device "$1"
 	power_on
@@ -124,7 +124,7 @@ health_another_etcd() {
 	rm -rf "$GBE_MEM/other"
 }
 
-# A name server that takes questions and never answers.
+# The name server takes questions and never answers.
 health_no_answer_from_dns() {
 	local began server
 	device "$1"
@@ -150,7 +150,7 @@ health_no_answer_from_dns() {
 	assert_match "stderr" "$ERR" "*Cannot tell*etcd.example.com*"
 }
 
-# A permanent error is not waited for, by hand and in greenboot's check.
+# By hand and in greenboot's check, a permanent error ends the wait.
 health_corrupt_is_not_waited_for() {
 	local began
 	device "$1"
@@ -166,8 +166,8 @@ health_corrupt_is_not_waited_for() {
 	((SECONDS - began < 20)) || fail "it waited for $((SECONDS - began)) s"
 }
 
-# etcd in a container is updated within one run, and taken back. The etcd of a container is updated under the same
-# deployment. If the file system clones, the start of the new one takes a backup.
+# The etcd of a container is updated within one run, under the same deployment, and taken back. If the file system
+# clones, the start of the new etcd takes a backup.
 health_updated_in_place() {
 	local warning="*etcd was updated to 3.5*from 3.4*does not start on the data*" readable="there is no backup"
 
@@ -181,11 +181,11 @@ health_updated_in_place() {
 	assert_exit 0 hook health
 	! fs_clones "$1" || readable="a backup that it can read is $(gbe list --names)"
 	assert_match "status" "$(gbe status)" "$warning; $readable*"
-	# A second start of the new one takes no other backup into its place.
+	# A second start of the new etcd does not replace the backup.
 	stop_etcd
 	start_prerun
 	assert_match "status" "$(gbe status)" "$warning; $readable*"
-	# The etcd that is there now is not known: it is not held back as the old one would have to be.
+	# The present etcd's version is unknown, so it is not held back as the old version would be.
 	ETCD=$ETCD_NEXT start_etcd
 	shutdown
 	machine_on

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The way back from every kind of hold, taken from the text that `status` shows: held, the steps as they stand, healthy.
+# The way back from every kind of hold, taken from the text that `status` shows. etcd is held back, the printed steps
+# are run, and etcd is healthy.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# ---- the commands of the steps, on the device ----
+# ---- the steps' commands, on the device ----
 
 greenboot-etcd() { gbe "$@"; }
 
@@ -17,7 +18,7 @@ systemctl() {
 		start_prerun
 		[[ ${PRERUN:-0} == 0 ]] || return 0
 		start_etcd "${ETCD_OPTIONS[@]}"
-		# systemd would say that the service runs, which ends a hold. Below a root it is not asked.
+		# systemd would report a running service, which ends a hold. Below a root, systemd is not asked.
 		[[ -z ${MASKED:-} ]] || rm -f "$ROOT/run/greenboot-etcd/prerun-done"
 		;;
 	"start "*.mount) comes_back "$2" ;;
@@ -33,7 +34,7 @@ rpm-ostree() {
 	make_default "$OTHER"
 }
 
-# goes_away UNIT DIRECTORY: the mount is missing, until `systemctl start UNIT`.
+# goes_away UNIT DIRECTORY: removes the mount until `systemctl start UNIT`.
 declare -A AWAY
 goes_away() {
 	AWAY[$1]=$2
@@ -43,7 +44,7 @@ goes_away() {
 }
 comes_back() { mount --move "$GBE_MEM/$1" "${AWAY[$1]}"; }
 
-# in_etc: /etc/greenboot-etcd of this case is the device's.
+# in_etc: makes this case's /etc/greenboot-etcd the device's.
 in_etc() {
 	mkdir -p /etc/greenboot-etcd
 	mount --bind "$ROOT/etc/greenboot-etcd" /etc/greenboot-etcd
@@ -53,11 +54,11 @@ no_etc() {
 	rmdir --ignore-fail-on-non-empty /etc/greenboot-etcd
 }
 
-# ---- what is shown ----
+# ---- the shown text ----
 
 shown_steps() { gbe status | sed -n 's/^  [0-9]\. //p'; }
 
-# is_held KIND: it is, and each place says it once, with the same way back.
+# is_held KIND: expects a hold that each place shows once, with the same way back.
 is_held() {
 	local step status
 
@@ -78,7 +79,8 @@ is_held() {
 	((${#STEPS[@]} > 1)) || grep -qF "$step" "$ROOT/run/motd.d/greenboot-etcd" || fail "the MOTD lacks: $step"
 }
 
-# way_back KIND: the steps that are shown end the hold. One round of them may lead to a hold that has others.
+# way_back KIND: runs the shown steps until the hold ends. One round of steps may lead to another hold with steps of
+# its own.
 way_back() {
 	local round step
 
@@ -96,7 +98,7 @@ way_back() {
 	! grep -q "held back" <<<"$(gbe status | head -n 1)" || fail "status: still held back"
 }
 
-# b_boots: B is booted, and its prerun has run.
+# b_boots: boots B and runs its prerun.
 b_boots() {
 	machine_on
 	booted B
@@ -172,7 +174,7 @@ hold_elsewhere() {
 	holds "B's data" "$A_STATE"
 }
 
-# hold_log GRADE: with a good backup, and with an unproven one, which --last-good would not take.
+# hold_log GRADE: with a good backup, and with an unproven one, which --last-good does not choose.
 hold_log() {
 	a_green "$1"
 	[[ $2 == good ]] || gbe mark bad >/dev/null
@@ -181,7 +183,7 @@ hold_log() {
 	gbe backup mine
 	start_etcd
 	A_STATE=$(etcd_state)
-	# A backup of the shutdown would be restored.
+	# Otherwise the backup from the shutdown would be restored.
 	config backup at-shutdown=never
 	shutdown
 	rm -r "$DATA/member/wal"
@@ -296,7 +298,7 @@ hold_record() {
 	holds "B's data" "$A_STATE"
 }
 
-# faulty POINT=WHAT: a prerun that ends there.
+# faulty POINT=WHAT: runs a prerun that ends at POINT.
 faulty() {
 	PRERUN=0
 	GREENBOOT_ETCD_FAULT=$1 BUILD=$BUILD_FAULTS hook prerun >"$PRERUN_LOG" 2>&1 || PRERUN=$?

@@ -9,17 +9,17 @@
 . "$(dirname "$0")/../lib/all.sh"
 
 state() { echo "$ROOT/var/lib/greenboot-etcd/$1"; }
-# The records of runs, as "1.green 2.none": sequence and verdict.
+# Prints the records of runs as "1.green 2.none": sequence and verdict.
 runs() {
 	# shellcheck disable=SC2016 # jq's
 	ledger '. as $all | [.[] | select(.kind == "take-over").sequence] | to_entries | map(.value as $of |
 		"\(.key + 1).\([$all[] | select(.kind == "verdict" and .of == $of).verdict][-1] // "none")") | join(" ")'
 }
-# run_field KEY: of the newest run's record.
+# run_field KEY: prints a field of the newest run's record.
 run_field() {
 	ledger "[.[] | select(.kind == \"verdict\")][-1].$1"
 }
-# everything that is written, but for what each start writes.
+# Prints all written files, except those that each start writes.
 fingerprint() {
 	(cd "$ROOT/var/lib" && find greenboot-etcd etcd/.greenboot-etcd-owner -type f ! -name lock \
 		-exec sha256sum {} + | sort)
@@ -38,7 +38,7 @@ hooks_health_waits() {
 	(
 		sleep 1
 		start_etcd
-		# Only this subshell ends it.
+		# Only this subshell ends.
 		echo "$ETCD_PID" >"$GBE_MEM/late"
 	) &
 	assert_exit 0 hook health
@@ -58,7 +58,7 @@ hooks_health_down() {
 	assert_match "stderr" "$ERR" "<2>*not healthy*does not answer*"
 	assert_match "runs" "$(runs)" "*.judging"
 	assert_eq "health" "$(run_field health)" unhealthy
-	# Asked again, and by now it is there.
+	# The second question finds it.
 	start_etcd
 	assert_exit 0 hook health
 	assert_eq "health" "$(run_field health)" healthy
@@ -66,13 +66,13 @@ hooks_health_down() {
 		"????????????????/????????????????"
 	assert_eq "revision" "$(run_field revision)" "$(revision)"
 	assert_eq "voters" "$(run_field voters)" 1
-	# greenboot 0.16 has no use for priorities.
+	# greenboot 0.16 does not use priorities.
 	greenboot_install rust
 	assert_exit 0 hook health
 	assert_match "stderr" "$ERR" "greenboot-etcd-health: *"
 }
 
-# The deadline is counted from the end of prerun: a late caller does not wait the full time again.
+# The deadline counts from the end of prerun: a late caller does not wait the full time again.
 hooks_health_late() {
 	local began
 	device "$1"
@@ -80,14 +80,14 @@ hooks_health_late() {
 	config health timeout=1h request-timeout=1s timeout-scale=no
 	jq '.monotonic_usec = 1' "$ROOT/run/greenboot-etcd/prerun-done" >"$GBE_MEM/done"
 	cp "$GBE_MEM/done" "$ROOT/run/greenboot-etcd/prerun-done"
-	# The machine is not up for an hour? Then a second it is.
+	# The machine has been up for less than an hour, so a second is enough.
 	config health timeout=1s
 	began=$SECONDS
 	assert_exit 1 hook health
 	((SECONDS - began < 5)) || fail "it waited for $((SECONDS - began)) s"
 }
 
-# If prerun holds etcd back, the answer is known at once, and only a trial is worth a rollback.
+# If prerun holds etcd back, the answer is known at once, and only a trial justifies a rollback.
 hooks_health_held() {
 	local began=$SECONDS
 	a_green "$1"
@@ -109,17 +109,17 @@ hooks_health_held() {
 	((SECONDS - began < 50)) || fail "it waited"
 }
 
-# An unknown health is not a reason for a rollback, and the check does not wait until the end for it.
+# Unknown health does not justify a rollback, and the check does not wait until the deadline.
 hooks_health_cannot_tell() {
 	local metrics
 	device "$1"
 	machine_on
-	# Below those that etcd_ports gives out, and those that the kernel does.
+	# Ports below those of etcd_ports, and below those that the kernel hands out.
 	metrics=$((18000 + RANDOM % 2000))
 	while ! port_free "$metrics"; do metrics=$((metrics + 1)); done
 	start_etcd --listen-metrics-urls="http://127.0.0.1:$metrics"
 	config health request-timeout=1s timeout=2s
-	# A server answers, but it is not etcd's client port.
+	# A server answers, but the port is not etcd's client port.
 	config etcd endpoint="http://127.0.0.1:$metrics"
 	assert_exit 0 hook health
 	assert_match "stderr" "$ERR" "<2>*Cannot tell*does not answer as etcd*"
@@ -154,7 +154,7 @@ hooks_verdict_once_and_again() {
 	assert_match "stderr" "$ERR" "<5>*judged green*"
 	assert_eq "runs" "$(runs)" "1.green"
 	before=$(fingerprint)
-	# In both roots of greenboot, that is twice.
+	# The program is installed in both roots of greenboot, so it runs twice.
 	assert_exit 0 hook green
 	assert_eq "after the second" "$(fingerprint)" "$before"
 	assert_json .verdict green status
@@ -165,7 +165,7 @@ hooks_verdict_once_and_again() {
 	assert_json .verdict red status
 }
 
-# The check did not run: green looks once itself.
+# The check did not run: green itself looks once.
 hooks_green_asks() {
 	device "$1"
 	power_on
@@ -214,7 +214,7 @@ hooks_verdict_of_a_late_run() {
 	a_green "$1"
 	shutdown
 	MASKED=yes machine_on
-	# Without etcd, no run has the data.
+	# Without etcd, a run does not own the data.
 	assert_exit 0 hook red
 	assert_match "stderr" "$ERR" "*evidence only*another run*"
 	start_etcd
@@ -224,7 +224,7 @@ hooks_verdict_of_a_late_run() {
 	assert_match "runs" "$(runs)" "*.green*"
 }
 
-# An operation's leftovers are left to prerun: nothing is pruned beneath them.
+# prerun cleans up after an operation. Nothing is pruned before that.
 hooks_verdict_survives_the_power() {
 	a_green "$1"
 	into_b
@@ -245,7 +245,7 @@ hooks_state_away() {
 	assert_match "stderr" "$ERR" "*etcd is healthy*"
 }
 
-# ---- starts that do not come to their end ----
+# ---- starts that do not finish ----
 
 hooks_prerun_dies_unchanged() {
 	local what
@@ -257,7 +257,7 @@ hooks_prerun_dies_unchanged() {
 		assert_exit 0 faulty "prerun-started=$what" prerun
 		assert_match "stderr" "$ERR" "*prerun *has not changed*"
 	done
-	# Those were three in a row. The fourth starts etcd anyway, and finishes.
+	# After three failed starts in a row, the fourth starts etcd anyway, and finishes.
 	power_on
 	started
 	holds "A's data" "$A_STATE"
@@ -282,7 +282,7 @@ hooks_prerun_dies_changed() {
 	holds "B's data" "$A_STATE"
 }
 
-# If prerun is killed before it knows anything, the following programs do not need ostree's list.
+# If prerun is killed before it identifies the boot, the following programs do not need ostree's list.
 hooks_prerun_dies_with_a_typo() {
 	a_green "$1"
 	shutdown
@@ -292,7 +292,7 @@ hooks_prerun_dies_with_a_typo() {
 	assert_match "stderr" "$ERR" "*configuration is wrong*99-typo.conf*"
 }
 
-# Neither a crash of the check nor one of finalize does harm.
+# A crash of the check or of finalize does no harm.
 hooks_others_die() {
 	a_green "$1"
 	assert_exit 0 faulty "health-recorded=kill" health
@@ -312,7 +312,7 @@ needs() {
 		paste -sd' '
 }
 
-# Each name is described once, before its values, and each value is a number (Prometheus' text format).
+# Each metric is described once, before its values, and each value is a number (Prometheus' text format).
 well_formed() {
 	if command -v promtool >/dev/null; then
 		promtool check metrics <"$ROOT/var/lib/node/etcd.prom" >"$GBE_MEM/promtool" 2>&1 ||
@@ -338,7 +338,7 @@ hooks_monitor() {
 	assert_eq "verdict" "$(metric 'verdict{verdict="green"}')" 1
 	assert_eq "version" "$(metric 'build_info{version="'"$(make -s -C "$GBE_TOP" print-version)"'"}')" 1
 	assert_eq "held" "$(metric 'held{reason="open"}')" 0
-	# The same as the first line of status.
+	# The value equals the first line of status.
 	assert_eq "protected" "$(metric protected)" \
 		"$(jq 'if .status.protection.state == "protected" then 1 else 0 end' "$ROOT/run/greenboot-etcd/status.json")"
 	assert_eq "reasons" "$(needs)" "$(jq -r '.status.protection.needs | sort | join(" ")' \
@@ -357,7 +357,7 @@ hooks_monitor() {
 	assert_eq "status.json" "$(jq .status.etcd.revision "$ROOT/run/greenboot-etcd/status.json")" \
 		"$(revision)"
 	assert_missing "$ROOT/run/motd.d/greenboot-etcd"
-	# Down: said, and no verdict changed.
+	# etcd is down: a message says so, and no verdict changes.
 	stop_etcd
 	assert_exit 0 hook monitor
 	assert_match "stderr" "$ERR" "*etcd is not healthy*"
@@ -367,19 +367,19 @@ hooks_monitor() {
 	assert_eq "protected" "$(metric protected)" 0
 	assert_eq "revision" "$(metric revision)" ""
 	assert_eq "fingerprint" "$(fingerprint)" "$before"
-	# Said once.
+	# The message comes once.
 	assert_exit 0 hook monitor
 	assert_eq "stderr" "$ERR" ""
 	assert_eq "size" "$(metric db_size_bytes)" ""
 	well_formed
-	# And once that it is back.
+	# The recovery is also reported once.
 	start_etcd
 	assert_exit 0 hook monitor
 	assert_match "stderr" "$ERR" "*etcd is healthy*"
 	assert_missing "$ROOT/run/motd.d/greenboot-etcd"
 	assert_exit 0 hook monitor
 	assert_eq "stderr" "$ERR" ""
-	# A place that is not there is said, and takes nothing from the others.
+	# A missing directory is reported, and the others are still written.
 	config metrics textfile=/var/lib/nowhere/etcd.prom
 	stop_etcd
 	assert_exit 1 hook monitor
@@ -398,14 +398,14 @@ hooks_monitor() {
 	assert_eq "needs" "$(grep -c needs_person "$ROOT/var/lib/node/etcd.prom")" 0
 	rm "$ROOT/var/lib/etcd"
 	mv "$ROOT/var/lib/etcd.real" "$ROOT/var/lib/etcd"
-	# Off.
+	# The monitor is switched off.
 	rm -f "$ROOT/var/lib/node/etcd.prom"
 	config health monitor=0
 	assert_exit 0 hook monitor
 	assert_missing "$ROOT/var/lib/node/etcd.prom"
 }
 
-# Restored data is seen as such; while prerun holds etcd back, that is the reason.
+# The message names restored data as such. While prerun holds etcd back, the hold is the reason.
 hooks_monitor_after_a_restore() {
 	a_green "$1"
 	mkdir -p "$ROOT/var/lib/node"
@@ -442,7 +442,7 @@ hooks_shims() {
 		name=${name#40_etcd_}
 		assert_eq "$shim" "$(sed -n 2p "$shim")" "exec /usr/libexec/greenboot-etcd/$name"
 		assert_eq "$shim" "$(wc -l <"$shim")" 2
-		# As both flavours start it: bash, noclobber, no arguments, an empty HOME.
+		# Both flavours start it in this way: bash, noclobber, no arguments, an empty HOME.
 		sed "s|/usr/libexec/greenboot-etcd/$name|$(program "$name") --root='$ROOT'|" \
 			"$shim" >"$GBE_MEM/shim.sh"
 		assert_exit 0 env -u HOME bash -C "$GBE_MEM/shim.sh" </dev/null

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The command of the initramfs, below a root that is not booted yet: requests of the kernel command line, and commands
-# of a person in the emergency shell.
+# The command of the initramfs, below a root that has not booted yet. The cases play requests of the kernel command
+# line, and commands of a person in the emergency shell.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -11,7 +11,7 @@
 RD=--cmdline=rd.greenboot-etcd.restore
 FAULT=
 
-# Before any service of the root, and so before prerun.
+# The initramfs runs before any service of the root, and so before prerun.
 early() { # ARGUMENT...
 	local bin=$BUILD/hooks/initramfs
 	[[ ! $FAULT ]] || bin=$BUILD_FAULTS/hooks/initramfs
@@ -73,7 +73,7 @@ initramfs_once() {
 initramfs_last_good() {
 	a_with_backup "$1"
 	config backup at-boot=always
-	# The next start backs A's green run up: that is the newest good one.
+	# The next start backs up A's green run, which is then the newest good backup.
 	reboot
 	a_is_back
 	put worse "than before"
@@ -90,7 +90,7 @@ initramfs_skip() {
 	a_is_back
 }
 
-# An initramfs without the module leaves it to prerun.
+# If the initramfs lacks the module, prerun does it.
 initramfs_absent() {
 	a_with_backup "$1"
 	INITRAMFS=
@@ -142,7 +142,7 @@ initramfs_cut() {
 	done
 }
 
-# In the emergency shell.
+# ---- in the emergency shell ----
 initramfs_by_hand() {
 	a_with_backup "$1"
 	shutdown

@@ -1,29 +1,29 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The effect of etcd's own files on decisions, retention and restores: damage that appears between two boots, damaged
-# backups, unknown formats.
+# The effect of etcd's own files on decisions, retention and restores: damage between two boots, damaged backups,
+# unknown formats.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
 newest_log() { find "$1/member/wal" -name '*.wal' | sort | tail -n 1; }
-# The record that the member reads at its start, well before the end of the log: etcd does not start on it.
+# Damages the record that the member reads at its start, well before the end of the log. etcd does not start on it.
 spoil_log() {
 	local log
 	log=$(newest_log "$1")
 	flip "$log" "$(grep -obUa -m 1 attributes "$log" | sed 's/:.*//;q')"
 }
-# Both meta pages.
+# Damages both meta pages.
 spoil_db() {
 	local at
 	for at in 32 4128; do
 		printf '\377\377\377' | dd of="$1/member/snap/db" bs=1 seek="$at" conv=notrunc 2>/dev/null
 	done
 }
-# lose_log DIR: the log ends before what the database holds. etcd starts on it, says that it is healthy, and
-# no write ever ends.
+# lose_log DIR: ends the log before the database's last write. etcd starts on it and reports good health, but no write
+# ever ends.
 lose_log() {
 	local log
 	log=$(newest_log "$1")
@@ -31,7 +31,7 @@ lose_log() {
 	truncate -s 64000000 "$log"
 }
 
-# ready KIND: A was green twice, with a backup of each; its third run has written, and lost power.
+# ready KIND: A was green twice, with a backup of each run. Its third run has written, and lost power.
 ready() {
 	a_green "$1"
 	config backup at-boot=always keep-good=3
@@ -47,7 +47,7 @@ ready() {
 	powercut
 }
 
-# The newest backup takes its place; what is displaced says why, and is no candidate any more.
+# The newest backup replaces the data. The displaced data has the reason and is no longer a candidate.
 boot_restores() { # KIND HOW
 	ready "$1"
 	"$2" "$DATA"
@@ -83,7 +83,7 @@ boot_refuses() { # KIND HOW
 	assert_eq "key" "$(get before)" damage
 }
 
-# M5: what is damaged is backed up, as there is no better copy of it, and is never the good one.
+# M5: the damaged data is backed up, as no better copy of it exists, and never counts as good.
 boot_keeps() { # KIND HOW
 	local good
 
@@ -106,7 +106,7 @@ boot_keeps() { # KIND HOW
 	assert_eq "key" "$(get before)" damage
 }
 
-# The newest candidate has rotted: the one before it is taken, and that is said.
+# The newest candidate is damaged: the backup before it is restored, and a message says so.
 next_candidate() { # KIND
 	local newest older
 
@@ -126,7 +126,7 @@ next_candidate() { # KIND
 	put after repair
 }
 
-# None is sound: the data stays.
+# No candidate is sound: the data stays.
 no_candidate() { # KIND
 	local name
 
@@ -142,7 +142,7 @@ no_candidate() { # KIND
 	sha256sum --quiet -c "$GBE_MEM/sum" || fail "the data was replaced"
 }
 
-# A format of tomorrow is unknown, which is no reason for anything.
+# A later format is unknown, and changes no decision.
 unknown_format() { # KIND
 	ready "$1"
 	python3 - "$DATA/member/snap/db" <<'PYTHON'
@@ -168,7 +168,7 @@ PYTHON
 	assert_eq "bad backups" "$(backups '.grade == "bad"')" 0
 }
 
-# The facts about the files in a manifest match etcd's.
+# The manifest's facts about the files match etcd's.
 recorded() { # KIND
 	local kv cluster
 
@@ -200,8 +200,8 @@ recorded() { # KIND
 	assert_json .cluster_id "$cluster" show plain
 }
 
-# A bit of a value: nothing of etcd's notices. HashKV does, where it was recorded and every row is read, as far as
-# verify-budget allows.
+# One bit of a value is flipped: etcd does not notice. HashKV notices it if the hash was recorded and verify-budget
+# allows to read every row.
 hash_tells() {
 	local at
 
@@ -234,7 +234,7 @@ hash_tells() {
 	assert_exit 5 gbe restore mine
 }
 
-# The last good one is damaged in a way that only a full reading sees: it is graded bad, and the next is taken.
+# Only a full reading notices the damage of the last good backup: it is graded bad, and the next backup is restored.
 next_last_good() { # KIND
 	local newest older
 

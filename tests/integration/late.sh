@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Runs in which etcd has the data although prerun took nothing over: prerun was masked, or failed. They are
+# Runs in which etcd has the data although prerun took nothing over, because prerun was masked or failed. They are
 # recorded late, and no later boot takes their writes back.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
@@ -10,7 +10,7 @@
 
 late_records() { ledger '[.[] | select(.kind == "take-over" and .late)] | length'; }
 
-# b_fails_to_last KIND [FLAVOUR]: B is red in its last boot; the next boot is A's.
+# b_fails_to_last KIND [FLAVOUR]: B is red in its last boot. The next boot is A's.
 b_fails_to_last() {
 	a_green "$@"
 	into_b
@@ -23,7 +23,7 @@ b_fails_to_last() {
 	done
 }
 
-# a_masked: A comes back without prerun, on what B wrote.
+# a_masked: boots A without prerun on B's data.
 a_masked() {
 	local b
 	b=$(etcd_state)
@@ -40,7 +40,7 @@ a_weeks() {
 	A_STATE=$(etcd_state)
 }
 
-# goes_on: A keeps what it wrote, over a reboot and a failed update.
+# goes_on: expects that A keeps its writes over a reboot and a failed update.
 goes_on() {
 	booted A
 	started
@@ -70,7 +70,7 @@ late_judged() {
 	goes_on
 }
 
-# No hook ran: finalize sees that etcd has written.
+# No hook ran: finalize notices that etcd has written.
 late_closed() {
 	b_fails_to_last "$1"
 	a_masked
@@ -90,7 +90,7 @@ late_cut() {
 	goes_on
 }
 
-# The timer of a system without greenboot.
+# The timer of a system without greenboot records the run.
 late_used() {
 	b_fails_to_last "$1"
 	a_masked
@@ -142,7 +142,7 @@ late_update() {
 	holds "the data continues under A" "$b"
 }
 
-# The same deployment, on trial: one masked boot leaves it on trial, and its base comes back.
+# The same deployment is on trial: one masked boot leaves it on trial, and its base comes back.
 late_own_trial() {
 	a_green "$1"
 	into_b
@@ -160,7 +160,7 @@ late_own_trial() {
 	a_is_back
 }
 
-# The exchange is done and its record fails: etcd starts without one. green finishes it, and counts.
+# The exchange is done and its record fails: etcd starts without a record. green writes it, and the run counts.
 late_exchanged() {
 	b_fails_to_last "$1"
 	shutdown
@@ -188,7 +188,7 @@ late_exchanged() {
 	a_is_back
 }
 
-# One look at the booted deployment that fails is no answer: it is looked at again, in the same start.
+# One look-up of the booted deployment fails: it is repeated in the same start.
 looked_again() { # PASS KIND
 	b_fails_to_last "$2"
 	shutdown

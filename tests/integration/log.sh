@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The output of `greenboot-etcd log` for A, B red, A; for requests of people; for a ledger with a hole.
+# The output of `greenboot-etcd log`: for A, B red, A; for requests of people; for a ledger with a hole.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -9,7 +9,7 @@
 
 LEDGER=var/lib/greenboot-etcd/ledger
 
-# says TEXT ARG...: a line of the log has that.
+# says TEXT ARG...: expects TEXT in a line of the log.
 says() {
 	local wanted=$1
 	shift
@@ -17,7 +17,7 @@ says() {
 	grep -qF -- "$wanted" <<<"$OUT" || fail "no \"$wanted\" in: $OUT"
 }
 
-# The first line that has each of these comes after that of the one before.
+# The first line with each text comes after the line of the text before.
 in_order() {
 	local wanted line at=0
 
@@ -41,13 +41,13 @@ update_that_failed() {
 	in_order "has the data" "is green, etcd healthy" "has the data; what was there before is" \
 		"is red" "has the data, restored from"
 	assert_exit 0 gbe --json log
-	# A's, B's; then what was restored: for B's further attempts (rule 9), and for A at last.
+	# The runs of A and B, then the restores: for B's further attempts (rule 9), and at last for A.
 	assert_match "what was restored" \
 		"$(jq -r '[.[] | select(.kind == "take-over") | .record.source != null] | @csv' <<<"$OUT")" \
 		"false,false,true*"
 	assert_eq "who has it" "$(jq -r 'last(.[] | select(.kind == "take-over")).deployment' <<<"$OUT")" \
 		"${DEPLOYMENT[A]}"
-	# Every backup that is listed has its story.
+	# Every listed backup has its story.
 	while read -r name; do
 		says "$name" --backup="$name"
 	done < <(gbe list --names)
@@ -75,7 +75,7 @@ a_hole() {
 	assert_eq "the hole" "$(jq '[.[] | select(.kind == "unreadable")][0].record.line' <<<"$OUT")" 2
 }
 
-# A device that takes backups for a year without a start: the ledger stays short, and says whose the data is.
+# A device takes backups for a year without a start: the ledger stays short, and still names the data's owner.
 stays_short() {
 	local n
 
@@ -96,7 +96,7 @@ stays_short() {
 	a_is_back
 }
 
-# A backup keeps the version of a system that is gone; `verify` has the order of `list`; `explain` begins with its answer.
+# A backup keeps the version of a removed system. `verify` has the order of `list`. `explain` begins with its answer.
 named_systems() {
 	OS_VERSION=([A]=42.20261127.0 [B]=43.20261203.0)
 	a_b_red_a

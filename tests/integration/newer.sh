@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The update brought a newer greenboot-etcd and failed, and the old one is back with its system. The old one reads the
-# newer one's records, also in the middle of an unknown operation. It destroys nothing, and is not stuck.
+# The update brought a newer greenboot-etcd and failed, and the old version is back with its system. The old version
+# reads the newer records, also in the middle of an unknown operation. It destroys nothing, and does not block.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -11,7 +11,7 @@
 store() { echo "$ROOT/var/lib/greenboot-etcd/backups"; }
 state() { echo "$ROOT/var/lib/greenboot-etcd/$1"; }
 
-# newer FILE FILTER: as a later version would have written it, sealed where records are.
+# newer FILE FILTER: changes FILE as a later version would, with a valid checksum if records have one.
 newer() {
 	local json
 	json=$(sed '/^sha256 /d' "$1" | jq "$2"' | . + {format: 2, written_by: "99.0",
@@ -22,7 +22,7 @@ newer() {
 	printf '%s\n' "$json" >"$1"
 }
 
-# newer_ledger: each record as a later version would write it, and one of an unknown kind.
+# newer_ledger: writes each record as a later version would, and one of an unknown kind.
 newer_ledger() {
 	local line
 	{
@@ -32,7 +32,7 @@ newer_ledger() {
 	while read -r line; do ledger_line "$line"; done <"$GBE_MEM/records" >"$(state ledger)"
 }
 
-# everything KIND: B, on trial, with a newer program, has written all the records again.
+# everything KIND: B, on trial with a newer program, has written all the records again.
 everything() {
 	local file
 
@@ -53,7 +53,7 @@ everything() {
 		-print; find "$(store)" -maxdepth 2 -name manifest.json)
 }
 
-# A's program understands who had the data, restores P(A's), and keeps what it does not know.
+# A's program reads who had the data, restores P(A's), and keeps the unknown parts.
 newer_records() {
 	everything "$1"
 	make_default A
@@ -68,7 +68,7 @@ newer_records() {
 	fails_back
 }
 
-# An unknown grade: never restored automatically, never removed.
+# A backup of an unknown grade is never restored automatically and never removed.
 newer_grade() {
 	local entry
 
@@ -85,7 +85,7 @@ newer_grade() {
 	assert_exit 0 gbe show mine
 }
 
-# The power went while the newer prerun did something of its own.
+# The power fails while the newer prerun runs an operation of its own.
 newer_operation() {
 	local digest
 
@@ -109,10 +109,10 @@ newer_operation() {
 	start_etcd
 	assert_eq "etcd works" "$(get owner)" B
 	stop_etcd
-	# By hand, it says whose it is and what to do.
+	# A command names the owner of the operation and the next step.
 	assert_exit 5 gbe restore mine
 	assert_match "stderr" "$ERR" "*newer greenboot-etcd*"
-	# The newer one comes again and finishes it; then all is as ever.
+	# The newer version boots again and finishes the operation. After that everything is normal.
 	ledger_line '{"sequence":6000,"kind":"intent-ended","staged":5002,"result":"done"}' >>"$(state ledger)"
 	rm -r "$(store)/.pending-teleported"
 	boot A
@@ -120,7 +120,7 @@ newer_operation() {
 	a_is_back
 }
 
-# Cut at each step of its start, of a kind that is known, with everything else newer.
+# The start is cut at each step of a known kind, with all other records newer.
 newer_cut() {
 	local point points
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# How the nearest peer loses data or gets stuck, by number (PEERS.md has the whole table, and the cases of
-# other suites). Each case plays the sequence that fails there.
+# How the nearest peer loses data or gets stuck, by number (PEERS.md has the whole table, and the cases of other
+# suites). Each case plays the sequence that fails there.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -16,7 +16,7 @@ leftovers() {
 }
 previous() { ledger '[.[] | select(.kind == "take-over")][-1].chain[0].backup.name'; }
 
-# M1: cp, rename, prune, no fsync; a cut leaves a backup with its name and files of 0 bytes.
+# M1: cp, rename, prune, no fsync. A cut leaves a backup with its name and files of 0 bytes.
 peers_M1() {
 	local digest
 
@@ -57,7 +57,8 @@ peers_M2() {
 	every_cut B M2_check
 }
 
-# M3: the failed system's data has to be backed up before the good backup may come back; it does not fit.
+# M3: the failed system's data has to be backed up before the good backup may be restored, and the disk has no room
+# for it.
 peers_M3() {
 	local digest
 
@@ -79,8 +80,8 @@ peers_M3() {
 	holds "A's data" "$A_STATE"
 }
 
-# M5: boot n is good and backed up; the data becomes bad in boot n+1. Boot n+2 backs that up and removes the good one.
-# (Damage to the files while a run is green: suite "inside".)
+# M5: boot n is good and backed up; the data becomes bad in boot n+1. Boot n+2 backs up the bad data and removes the
+# good backup. (Damage to the files while a run is green: suite "inside".)
 peers_M5() {
 	local good
 
@@ -118,7 +119,7 @@ peers_M11() {
 	a_is_back
 }
 
-# M14: names carry the clock, and the device starts in 1970: the older backup is "the newest".
+# M14: names have the clock's time, and the device starts in 1970: the older backup is "the newest".
 peers_M14() {
 	local old new
 
@@ -138,13 +139,13 @@ peers_M14() {
 	assert_exit 0 gbe restore --last-good
 	start_etcd
 	assert_eq "key" "$(get since)" "the first"
-	# An empty record of the state is no reason to fail for ever.
+	# An empty record of the state does not make every start fail.
 	: >"$(state ledger)"
 	reboot
 	started
 }
 
-# M17: a restore renames what is there; where nothing is, it fails.
+# M17: a restore renames the existing data, and fails if the data is missing.
 peers_M17() {
 	a_green "$1"
 	A_STATE=$(etcd_state)
@@ -156,7 +157,7 @@ peers_M17() {
 	holds "restored" "$A_STATE"
 }
 
-# M18: a backup called like the marker file stops every start.
+# M18: a backup with the name of the marker file stops every start.
 peers_M18() {
 	local name
 
@@ -173,7 +174,7 @@ peers_M18() {
 	a_is_back
 }
 
-# M19: of two backups of one deployment the first of the directory's order is taken.
+# M19: of two backups of one deployment, the first in the directory's order is restored.
 peers_M19() {
 	a_green "$1"
 	config backup at-boot=always keep-good=5
@@ -190,7 +191,7 @@ peers_M19() {
 	holds "the newest" "$A_STATE"
 }
 
-# M20: five names make a valid backup, whatever is in the files.
+# M20: five names make a valid backup, whatever the files contain.
 peers_M20() {
 	local digest
 
@@ -207,7 +208,7 @@ peers_M20() {
 	a_is_back
 }
 
-# M28: a full copy at each boot, though nothing has changed.
+# M28: a full copy at each boot, even if nothing has changed.
 peers_M28() {
 	local before
 

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Systems on which something is missing or unusual: `preflight` and `status` say so, and a start continues. (A failing
-# configuration, a store that is away, no greenboot: cli.sh, cli-status.sh, seq-without.sh.)
+# Systems with something missing or unusual: `preflight` and `status` say so, and a start continues. (A failing
+# configuration, a missing store, no greenboot: cli.sh, cli-status.sh, seq-without.sh.)
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# ready STATUS: what preflight ends with; its text is in OUT.
+# ready STATUS: expects this status of preflight, and leaves its text in OUT.
 ready() { assert_exit "$1" gbe preflight; }
 says() { assert_match "status" "$(gbe status)" "$1"; }
 says_not() { ! grep -q -e "$1" <<<"$(gbe status)" || fail "status: $1"; }
-# goes_on: the next boot of what is booted has its data.
+# goes_on: expects that the next boot of the booted deployment has its data.
 goes_on() {
 	local state
 	state=$(etcd_state)
@@ -27,14 +27,14 @@ no_unit() {
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *prerun *there is no nonsense.service*"
 	says "Not protected: there is no nonsense.service*"
-	# A unit that podman generates is a service.
+	# A unit that podman generates counts as a service.
 	mkdir -p "$ROOT/etc/containers/systemd"
 	touch "$ROOT/etc/containers/systemd/nonsense.container"
 	ready 0
 	says_not "no nonsense.service"
 	rm "$ROOT/etc/containers/systemd/nonsense.container"
 	ready 5
-	# And so is what another generator has made.
+	# A unit of another generator counts also.
 	mkdir -p "$ROOT/run/systemd/generator"
 	touch "$ROOT/run/systemd/generator/nonsense.service"
 	ready 0
@@ -48,7 +48,7 @@ read_only() {
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *store *read-only*"
 	says "Not protected: the store of backups */backups is read-only: nothing is backed up*"
-	# The same deployment, nothing open: what can be done is to let it start.
+	# The same deployment, and the data is not open: a start of the service is what helps.
 	start_prerun
 	started
 	assert_match "prerun" "$(cat "$PRERUN_LOG")" "*Read-only file system*"
@@ -57,7 +57,7 @@ read_only() {
 	goes_on
 }
 
-# The last two: what a grub.cfg has that was made once, before greenboot came, and what bootupd makes.
+# The last two: a grub.cfg from before greenboot was installed, and the one that bootupd makes.
 not_counted() {
 	a_green xfs
 	says_not "not counted"
@@ -81,7 +81,7 @@ not_counted() {
 	assert_json .greenboot.can_count true status
 }
 
-# The old system was booted once more: GRUB has counted, and the default is the update.
+# The old system was booted once more: GRUB has counted, and the default entry is the update.
 uncounted() {
 	a_green xfs
 	update B
@@ -135,7 +135,7 @@ stateroots() {
 	assert_json .booted "${DEPLOYMENT[A]}" status
 }
 
-# A container, or bootc with composefs and without ostree: the data has no owner.
+# In a container, or with bootc on composefs without ostree, the data has no owner.
 no_ostree() {
 	a_green xfs
 	mv "$ROOT/run/ostree-booted" "$ROOT/run/away"
@@ -172,7 +172,7 @@ no_var() {
 	holds "the data" "$state"
 }
 
-# An update is staged, and taken back, while etcd is started again and again.
+# An update is staged and unstaged while etcd is started again and again.
 staged_meanwhile() {
 	local state stager
 	a_green xfs
@@ -200,7 +200,7 @@ staged_meanwhile() {
 	assert_eq "backups" "$(backups true)" 1
 }
 
-# The leftovers of a power cut during the test whether the data can be renamed to another place (--keep-existing).
+# A power cut during the test whether the data can be renamed leaves files (--keep-existing).
 probe_left() {
 	local parent name
 	a_green xfs
@@ -212,7 +212,7 @@ probe_left() {
 	done
 }
 
-# A file system for backups that has no place for an attribute of the data.
+# The file system for backups cannot store an attribute of the data.
 unfit() {
 	local spare=/var/spare
 
@@ -265,7 +265,7 @@ overlay() {
 	umount "$ROOT/var"
 }
 
-# etcd is told another directory than this program: its data is there, and not protected.
+# etcd uses another directory than this program: its data is there, unprotected.
 elsewhere() {
 	device xfs
 	machine_on

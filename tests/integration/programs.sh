@@ -10,7 +10,7 @@
 # shellcheck source=tests/lib/container.sh
 . "$(dirname "$0")/../lib/container.sh"
 
-# a_copy [PROGRAM...]: of what is installed, with these optional programs alone. ROOT: an empty directory.
+# a_copy [PROGRAM...]: copies the installation, with these optional programs only. ROOT is an empty directory.
 a_copy() {
 	local name keep=" $* "
 
@@ -31,7 +31,8 @@ a_copy() {
 
 cmd() { "$GBE" --root="$ROOT" "$@"; }
 
-# refused PATTERN ARG...: status 2, one line on stderr, nothing on stdout; with --json an object that says the same.
+# refused PATTERN ARG...: expects status 2, one line on stderr, nothing on stdout, and with --json an object with the
+# same text.
 refused() {
 	local pattern=$1 line
 	shift
@@ -46,7 +47,7 @@ refused() {
 	assert_eq "the error of --json $*" "$(of '"greenboot-etcd: \(.error.message); \(.error.hint)|\(.error.code)"')" "$line|2"
 }
 
-# script PATH LINE...: a script that the look-up takes for a program of this version.
+# script PATH LINE...: writes a script that counts as a program of this version.
 script() {
 	local path=$1
 	shift
@@ -60,7 +61,7 @@ script() {
 hostile() { script "$1" ": >'$MARK'"; } # PATH
 not_started() { assert_missing "$MARK"; }
 
-# Without the packages; and a symlink whose program is gone.
+# The packages are missing; and a symlink leads to a program that is gone.
 missing() {
 	local verb package
 
@@ -80,7 +81,7 @@ missing() {
 		certs init
 }
 
-# another_version PROGRAM: the name of the library that it is linked with, and so its version, is another one.
+# another_version PROGRAM: gives the program another version, by the name of the library that it is linked with.
 another_version() {
 	OTHER=${VERSION%?}$(((${VERSION: -1} + 1) % 10))
 	sed -i "s/libgreenboot-etcd-${VERSION//./\\.}\.so/libgreenboot-etcd-$OTHER.so/" "$LIBEXEC/greenboot-etcd-$1"
@@ -103,7 +104,7 @@ versions() {
 		assert_eq "started for $name" "$(grep -c execve "$GBE_MEM/started")" 1
 	done
 	refused "$LIBEXEC/greenboot-etcd-member is of version $OTHER, and *" member list
-	# The base works, and help says why it does not list them.
+	# The base works, and help says why it does not list the verbs.
 	assert_exit 0 cmd list
 	assert_exit 0 cmd help
 	assert_eq "lines on stderr of help" "$(grep -c "is of version $OTHER" <<<"$ERR")" 3
@@ -137,7 +138,7 @@ no_program() {
 	: >"$path"
 	chmod 0755 "$path"
 	not_a_program "$path is not a program of greenboot-etcd"
-	# Bytes that no terminal and no JSON should get.
+	# These bytes must not reach a terminal or the JSON.
 	printf 'libgreenboot-etcd-\377\n\033[31m%0100d.so' 0 >"$path"
 	assert_exit 2 cmd --json store list
 	fits error
@@ -150,12 +151,12 @@ no_program() {
 	refused "store is a verb of the package greenboot-etcd-store, which is not installed" store list
 }
 
-# Nothing but the directory of the library says where programs are.
+# Programs are searched for only in the library's directory.
 redirected() {
 	local evil=$GBE_MEM/evil name
 
 	a_copy
-	# The script is started where it belongs, so that it would be seen to be started elsewhere.
+	# The script works in its own directory, so a start elsewhere would be seen.
 	hostile "$LIBEXEC/greenboot-etcd-store"
 	assert_exit 0 cmd store list
 	assert_exists "$MARK"
@@ -177,7 +178,8 @@ redirected() {
 				export "$variable=$evil/libexec/greenboot-etcd"
 			done
 			refused "store is a verb of the package *" store list
-			# By a name, by a link with other programs next to it, with a name that is not its own.
+			# The command is started by a name, by a link with other programs next to it, and with another
+			# name.
 			(exec -a "$evil/bin/greenboot-etcd" "$GBE" --root="$ROOT" store list) && fail "started by its name"
 			"$evil/usr/bin/greenboot-etcd" --root="$ROOT" store list && fail "started next to a link"
 			PATH=$TREE/usr/local/bin:$PATH greenboot-etcd store list && fail "started from PATH"
@@ -203,7 +205,7 @@ words() {
 		assert_exit 2 cmd help "$word" extra
 		assert_exit 2 cmd --json "$word" list
 	done
-	# Nor does help ask such a program, or one that an editor or a package manager has left.
+	# Help does not ask such a program, and ignores files that an editor or a package manager left.
 	hostile "$LIBEXEC/greenboot-etcd-store.rpmsave"
 	hostile "$LIBEXEC/greenboot-etcd-store~"
 	assert_exit 0 cmd help
@@ -211,7 +213,7 @@ words() {
 	not_started
 }
 
-# verbs: of OUT, a help. verbs_of PROGRAM...: those of the base and of these.
+# verbs: prints the verbs of OUT, a help. verbs_of PROGRAM...: prints those of the base and of these programs.
 verbs() { sed -nE 's/^  ([a-z]+)( .*)?$/\1/p' <<<"$OUT" | sort | paste -sd' '; }
 verbs_of() {
 	local name
@@ -225,7 +227,7 @@ verbs_of() {
 		done
 	} | sort | paste -sd' '
 }
-# takes WORDS VERB: its usage has these.
+# takes WORDS VERB: expects WORDS in the verb's usage.
 takes() {
 	for how in "help $2" "$2 --help" "--help $2"; do
 		# shellcheck disable=SC2086 # words
@@ -266,7 +268,7 @@ lists() {
 	done
 }
 
-# The program gets the typed words; its output and exit status are those of the command.
+# The program gets the typed words. Its output and exit status are those of the command.
 passed_through() {
 	local size
 
@@ -283,7 +285,7 @@ passed_through() {
 	assert_eq "bytes" "$size" 3000000
 	script "$LIBEXEC/greenboot-etcd-ends" 'kill -TERM $$'
 	assert_exit 143 cmd ends
-	# The verbs of the base are the base's.
+	# An optional program cannot replace a verb of the base.
 	hostile "$LIBEXEC/greenboot-etcd-list"
 	hostile "$LIBEXEC/greenboot-etcd-help"
 	hostile "$LIBEXEC/greenboot-etcd-version"
@@ -314,7 +316,7 @@ really() {
 	done
 }
 
-# A program that ends badly costs help its lines, no more.
+# If a program ends badly, help only lacks its lines.
 broken() {
 	local ends
 
@@ -328,7 +330,7 @@ broken() {
 		assert_exit 0 cmd help list
 		assert_exit 0 cmd list
 	done
-	# The library's own name in a file that the kernel cannot start.
+	# A file that the kernel cannot start contains the library's name.
 	printf '\177ELFlibgreenboot-etcd-%s.so\0' "$VERSION" >"$LIBEXEC/greenboot-etcd-store"
 	refused "cannot start $LIBEXEC/greenboot-etcd-store: Exec format error" store list
 	assert_exit 0 cmd help

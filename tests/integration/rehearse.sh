@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# `rehearse` with real and false etcds in a staged tree, without systemd's walls (tests/system/rehearse.sh has those).
+# `rehearse` with real and false etcds in a staged tree, without systemd's walls (tests/system/rehearse.sh plays
+# those).
 
 # shellcheck disable=SC2034,SC2317,SC2119,SC2016 # cases are called by name; scripts that others run
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# ready KIND: A is up with some data, B is staged; TREE is B's.
+# ready KIND: A is up with some data, B is staged. TREE is B's.
 ready() {
 	a_green "$1"
 	put_many base 300
@@ -15,7 +16,7 @@ ready() {
 	stage B
 	TREE=$(deployment_dir B)
 }
-# etcd_in TREE FILE: that is /usr/bin/etcd there.
+# etcd_in TREE FILE: makes FILE the /usr/bin/etcd there.
 etcd_in() {
 	mkdir -p "$1/usr/bin"
 	rm -f "$1/usr/bin/etcd"
@@ -23,7 +24,7 @@ etcd_in() {
 	cp "$2" "$1/usr/bin/etcd"
 	chmod 0755 "$1/usr/bin/etcd"
 }
-# etcd_is: a script on stdin is B's etcd. It knows --version.
+# etcd_is: makes the script on stdin B's etcd, with an answer to --version.
 etcd_is() {
 	{
 		printf '#!/bin/sh\n[ "$1" != --version ] || { echo "etcd Version: %s"; exit 0; }\n' "${1:-3.4.23}"
@@ -31,12 +32,12 @@ etcd_is() {
 	} >"$GBE_MEM/etcd"
 	etcd_in "$TREE" "$GBE_MEM/etcd"
 }
-# live: every file of the data, except those that the running etcd changes.
+# live: prints every file of the data, except those that the running etcd changes.
 live() {
 	find "$DATA" -printf '%P %i %u %m\n' | sort
 	etcd_state
 }
-# rehearsed STATUS RESULT PATTERN [OPTION...]
+# rehearsed STATUS RESULT PATTERN [OPTION...]: rehearses, and checks the result.
 rehearsed() {
 	local status=$1 result=$2 pattern=$3 before
 	shift 3
@@ -111,14 +112,14 @@ false_etcds() {
 	rehearsed 5 failed "etcd was killed*"
 	etcd_is <<<'echo waiting; exec sleep 600'
 	rehearsed 5 failed "etcd is not done within 2 s (--timeout): waiting" --timeout=2s
-	# A link in the socket's place leads to another etcd.
+	# A link in place of the socket leads to another etcd.
 	etcd_is <<<'ln -s /run/other client:1; exec sleep 600'
 	rehearsed 5 failed "etcd is not done*" --timeout=2s
 	etcd_is <<-END
 		rm -rf data/member; exec $(command -v "$ETCD") "\$@"
 	END
 	rehearsed 5 failed "etcd says that it is another member or cluster"
-	# It answers well, and damages what it leaves.
+	# The etcd answers well, and damages its data at the end.
 	etcd_is <<-END
 		$(command -v "$ETCD") "\$@" & child=\$!
 		trap 'kill \$child; wait \$child; head -c 40000 /dev/zero | dd of=data/member/snap/db conv=notrunc; exit 0' TERM
@@ -127,14 +128,14 @@ false_etcds() {
 	rehearsed 5 failed "*"
 }
 
-# An unreadable record of a user of etcd, while authentication is off. Today's etcd and verify never look at the record;
-# the next etcd does when it starts.
+# The record of a user of etcd cannot be read, and authentication is off. Today's etcd and verify never read this
+# record. The next etcd reads it at its start.
 only_a_start() {
 	need_etcd_next
 	ready xfs
 	etcd_in "$TREE" "$ETCD_NEXT"
 	ctl user add nobody:secret >/dev/null
-	# etcd commits what it has applied a little later.
+	# etcd commits its applied entries a little later.
 	python3 - "$DATA/member/snap/db" <<'PYTHON'
 import re, sys, time
 with open(sys.argv[1], "r+b", buffering=0) as db:
@@ -145,7 +146,7 @@ with open(sys.argv[1], "r+b", buffering=0) as db:
         if found:
             break
         time.sleep(0.1)
-    # Nothing else: etcd keeps writing.
+    # No other file changed: etcd keeps writing.
     for at in found:
         db.seek(at)
         db.write(b"\x0f")
@@ -170,7 +171,7 @@ busy() {
 	assert_json .rehearsal.result not-rehearsed status
 }
 
-# The disk becomes full: by this etcd, or by another program meanwhile, which says nothing of it.
+# The disk becomes full: by this etcd, or by another program. The second does not count against the update.
 full_disk() {
 	local filler
 
@@ -188,7 +189,7 @@ full_disk() {
 	rm "$ROOT/var/large"
 }
 
-# The update's etcd does not run, while today's does: the device is not to blame.
+# The update's etcd does not run, and today's does: the device is not at fault.
 does_not_run() {
 	local why="the update's etcd does not run, and today's does: "
 	ready xfs
@@ -196,7 +197,7 @@ does_not_run() {
 	echo nonsense >"$GBE_MEM/etcd"
 	etcd_in "$TREE" "$GBE_MEM/etcd"
 	rehearsed 5 failed "${why}*"
-	# Its dynamic linker is missing; then a library.
+	# The dynamic linker is missing; then a library is missing.
 	sed 's|/ld-linux|/ld-lost!|' "$(command -v jq)" >"$GBE_MEM/etcd"
 	etcd_in "$TREE" "$GBE_MEM/etcd"
 	rehearsed 5 failed "${why}*"
@@ -209,17 +210,17 @@ does_not_run() {
 	rm "$TREE/usr/bin/etcd"
 	mkdir "$TREE/usr/bin/etcd"
 	rehearsed 5 failed "${why}*is no program"
-	# The command of the update names a program that is missing there.
+	# The command of the update names a missing program.
 	rmdir "$TREE/usr/bin/etcd"
 	config preflight "rehearse-command=/usr/bin/lost --data-dir=%d"
 	rehearsed 5 failed "${why}*/usr/bin/lost*"
 	unconfig preflight rehearse-command
-	# Its configuration is its own.
+	# The update has a configuration of its own.
 	mkdir -p "$TREE/usr/lib/greenboot-etcd"
 	printf '[etcd]\nbinary=/usr/bin/other\n' >"$TREE/usr/lib/greenboot-etcd/greenboot-etcd.conf"
 	rehearsed 5 failed "${why}*/usr/bin/other*"
 	rm "$TREE/usr/lib/greenboot-etcd/greenboot-etcd.conf"
-	# Today's does not run, either.
+	# Today's etcd also does not run.
 	mv "$ROOT/usr/bin/etcd" "$ROOT/usr/bin/whole-etcd"
 	rehearsed 7 not-rehearsed "the update's etcd: *"
 }
@@ -231,7 +232,7 @@ not_rehearsed() {
 	rehearsed 7 not-rehearsed "*prints no version"
 	assert_exit 0 gbe preflight
 	assert_match "preflight" "$OUT" "*note *rehearsal *is not rehearsed*"
-	# Its configuration is its own.
+	# The update has a configuration of its own.
 	mkdir -p "$TREE/usr/lib/greenboot-etcd"
 	echo nonsense >"$TREE/usr/lib/greenboot-etcd/greenboot-etcd.conf"
 	rehearsed 7 not-rehearsed "*greenboot-etcd.conf*"
@@ -272,7 +273,7 @@ by_itself() {
 	at=$(json .rehearsal.duration status)
 	assert_exit 5 hook preflight
 	assert_eq "not twice" "$(json .rehearsal.duration status)" "$at"
-	# The next one is not locked by this program any more.
+	# This program no longer locks the next update.
 	os_commit C
 	stage C
 	: >"$ROOT/run/ostree/staged-deployment-locked"

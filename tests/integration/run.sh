@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # run: a real etcd as a transient unit of a service that needs it, in a container that a real systemd boots. Each case
-# runs its own script there. The script ends with a word, which the journal must contain.
+# runs a script there. Its last word must be in the journal.
 
 # shellcheck disable=SC2317,SC2119,SC2120 # cases are called by name; arguments that are optional
 # shellcheck source=tests/lib/all.sh
@@ -10,8 +10,8 @@
 # shellcheck source=tests/lib/container.sh
 . "$(dirname "$0")/../lib/container.sh"
 
-# device [SETTING...]: a service that starts etcd, is ready once that answers, and is what the configuration
-# names. Settings are its own, of [Service]; it is started by the cases.
+# device [SETTING...]: makes a service that starts etcd, is ready when etcd answers, and is the configured service.
+# SETTINGs are of [Service]. The cases start it.
 device() {
 	local etc
 	container_device
@@ -74,7 +74,7 @@ device() {
 				return 1
 			fi
 		}
-		# ends STATUS PATTERN COMMAND...: with that status, and says that.
+		# ends STATUS PATTERN COMMAND...: expects that status and message.
 		ends() {
 			local want=$1 pattern=$2 rc=0
 			shift 2
@@ -85,7 +85,7 @@ device() {
 			echo "status $rc, not $want, or not $pattern: $*"
 			return 1
 		}
-		# as_app COMMAND...: in a service that is up, to be the caller's unit.
+		# as_app COMMAND...: runs COMMAND in a running service, which is then the caller's unit.
 		as_app() {
 			systemd-run --quiet --wait --pipe --collect --unit=other \
 				-p Environment="PATH=$PATH ETCDCTL_API=3" "$@"
@@ -93,7 +93,7 @@ device() {
 	EOF2
 }
 
-# scene [OPTION of systemd-nspawn...], with what is to be done on stdin.
+# scene [OPTION of systemd-nspawn...]: runs the commands of stdin there.
 scene() {
 	local etc
 	etc=$(deployment_dir A)/etc
@@ -119,7 +119,7 @@ json_fits() {
 	EOF2
 }
 
-# A parent that is still starting waits for etcd, and says that it is ready only then.
+# A parent that is still starting waits for etcd, and reports that it is ready after that.
 starts() {
 	device
 	scene <<-'EOF2'
@@ -129,15 +129,15 @@ starts() {
 		[[ $(systemctl show -P BindsTo "$UNIT") == app.service ]]
 		[[ " $(systemctl show -P Before "$UNIT") " == *" app.service "* ]]
 		[[ " $(systemctl show -P After "$UNIT") " != *" app.service "* ]]
-		# Its own journal, and nothing of ours resident.
+		# etcd has its own journal, and no process of ours stays.
 		journalctl --sync
 		journalctl -q -u "$UNIT" | grep -q "serving client traffic"
 		not pgrep -a greenboot-etcd
 		[[ $(systemctl show -P Environment "$UNIT") == *ETCD_QUOTA_BACKEND_BYTES=2147483648* ]]
 		etcdctl endpoint status -w json
-		# Its unit is bound to the configured service, so it is that service's etcd.
+		# The unit is bound to the configured service, so it is that service's etcd.
 		[[ $(greenboot-etcd status) != *"has etcd's data open"* ]]
-		# prerun knows whose the data is: the second start finds the first one's.
+		# prerun knows the owner of the data: the second start finds the data of the first.
 		systemctl restart app.service
 		greenboot-etcd status -v | tee /dev/stderr | grep "Owner *this deployment, run this run"
 	EOF2
@@ -155,7 +155,7 @@ parent_killed() {
 		soon down
 		soon collected
 		app_is failed
-		# And again; then while etcd still waits for prerun.
+		# Repeated; then while etcd still waits for prerun.
 		systemctl start app.service
 		up
 		systemctl stop app.service
@@ -196,7 +196,7 @@ parent_stopped() {
 		systemctl restart app.service
 		up
 		[[ $(pid) != "$old" ]]
-		# A parent that exits.
+		# The parent exits.
 		systemctl kill --signal=TERM --kill-who=main app.service
 		soon down
 		soon collected
@@ -214,8 +214,8 @@ etcd_killed() {
 		soon back
 		[[ $(pid app.service) == "$app" && $(etcdctl get k --print-value-only) == app ]]
 		app_is active
-		# etcd cannot start any more: systemd gives up, and the unit is collected. The parent decides about the
-		# next step.
+		# etcd cannot start any more: systemd gives up, and the unit is collected. The parent decides about
+		# the next step.
 		head -c 400 /dev/zero | tr '\0' x |
 			dd of="$(ls /var/lib/etcd/default/member/wal/*.wal)" bs=1 seek=100 conv=notrunc
 		kill -KILL "$(pid)"
@@ -241,7 +241,7 @@ stopped_by_hand() {
 	EOF2
 }
 
-# Twice: the second call finds it, also while it is still starting; a third at the same time also waits.
+# The second call finds the unit, also while it is still starting. A third call at the same time also waits.
 twice() {
 	device
 	mkdir "$VAR/json"
@@ -254,7 +254,7 @@ twice() {
 			--listen-client-urls=http://localhost:2379/
 		[[ $(jq -r .result /run/out) == adopted && $(jq -r .replaced /run/out) == null ]]
 		[[ $(pid) == "$old" ]]
-		# Another parent's is not taken over.
+		# The etcd of another parent is refused.
 		systemd-run --quiet --unit=other -p Type=exec sleep infinity
 		ends 0 "*Stopped $UNIT: it belongs to another unit.*Started $UNIT, bound to other.service*" \
 			greenboot-etcd run --parent=other -- "${etcd[@]}"
@@ -262,7 +262,7 @@ twice() {
 		[[ $(pid) != "$old" && $(systemctl show -P BindsTo "$UNIT") == other.service ]]
 		systemctl stop other
 		soon collected
-		# Many at once: one starts it, all return when it is up.
+		# Many calls at once: one starts etcd, and all return when it is up.
 		systemd-run --quiet --unit=other -p Type=exec sleep infinity
 		for n in 1 2 3 4; do
 			{
@@ -277,7 +277,7 @@ twice() {
 		cp /run/out.? /var/json
 		systemctl stop other
 		soon collected
-		# A parent that starts early is not kept waiting by what waits for it.
+		# A parent that starts early does not wait for units that wait for it.
 		systemd-run --quiet --unit=other -p Type=exec -p DefaultDependencies=no sleep infinity
 		ends 0 "{*\"queued\"*" greenboot-etcd run --no-block --json --parent=other -- "${etcd[@]}"
 		cp /run/out /var/json
@@ -297,8 +297,8 @@ twice() {
 	json_fits
 }
 
-# A parent that is killed while it starts, and started again at once, gets an etcd of its own. The new etcd has the new
-# options, also if the old one hangs. An etcd that an older program left unbound is stopped.
+# A parent is killed while it starts, and started again at once. It gets a new etcd with the new options, also if the
+# old one hangs. An etcd that an older program left unbound is stopped.
 leftover() {
 	device "Restart=always" "RestartSec=100ms"
 	scene <<-'EOF2'
@@ -335,11 +335,11 @@ leftover() {
 	EOF2
 }
 
-# In no unit: etcd in the place of the program, prerun before it.
+# Outside of a unit: prerun runs first, and etcd then replaces the program.
 development() {
 	device
 	scene <<-'EOF2'
-		# A session of its own each time: the last one's scope may not have been collected yet.
+		# Each call has a session of its own: the last scope may not have been collected yet.
 		sessions=1
 		shell() { systemd-run --quiet --scope --unit="session-c$((++sessions))" --collect -- "$@"; }
 		systemd-run --quiet --scope --unit=session-c1 --collect -- \
@@ -353,14 +353,14 @@ development() {
 		# Another program listens there.
 		ends 1 "*bind: address already in use*did not get ready*" \
 			greenboot-etcd run --parent=person.service -- "${etcd[@]}"
-		# A signal is etcd's, and so is its status.
+		# A signal goes to etcd, and the status is etcd's.
 		rc=0
 		kill -TERM "$shell"
 		wait "$shell" || rc=$?
 		[[ $rc == 143 || $rc == 0 ]]
 		ends 2 "*flag provided but not defined: -nonsense*" shell greenboot-etcd run -- etcd \
 			--data-dir=/var/lib/etcd/default --nonsense
-		# A developer's own data; the program named by a path, found in PATH, or next to the calling one.
+		# A developer's data. The program is named by a path, found in PATH, or is next to the calling one.
 		install -m 0755 /dev/stdin /run/my-etcd <<-'EOF3'
 			#!/bin/sh
 			echo "mine: $*"
@@ -379,7 +379,7 @@ development() {
 	EOF2
 }
 
-# A wrong name, a missing parent, a port that is taken: etcd does not run, and one line says why.
+# A wrong name, a missing parent, a used port: etcd does not run, and one line says why.
 refused() {
 	device
 	mkdir "$VAR/json"
@@ -409,10 +409,10 @@ refused() {
 			"${ours[@]}" -- "${etcd[@]}"
 		collected
 		systemctl stop holder
-		# Not root's.
+		# The caller is not root.
 		ends 1 "*cannot start*" setpriv --reuid=etcd --regid=etcd --clear-groups \
 			"${ours[@]}" -- "${etcd[@]}"
-		# An etcd that ends at once: its last message is printed, and no unit that would restart it is left.
+		# etcd ends at once: its last message is printed, and no unit that would restart it is left.
 		ends 1 "*nonsense*did not get ready*" "${ours[@]}" -- "${etcd[@]}" --nonsense
 		collected
 		sleep 2
@@ -421,19 +421,19 @@ refused() {
 		grep -v "^greenboot-etcd" /run/out >/var/json/failed
 		jq -e '.result == "failed" and
 			(.log | map(test("nonsense")) | any) and (.reason | test("did not get ready"))' /var/json/failed
-		# An etcd that never gets ready.
+		# etcd never gets ready.
 		install -m 0755 /dev/stdin /run/etcd <<<$'#!/bin/sh\nexec sleep 100'
 		ends 1 "*did not get ready*" "${ours[@]}" --timeout=1s -- /run/etcd "${etcd[@]:1}"
 		collected
 		[[ ! -e /var/lib/etcd/default ]]
-		# prerun says no.
+		# prerun holds etcd back.
 		install -d /run/systemd/system/greenboot-etcd-prerun.service.d
 		printf '[Service]\nExecStart=\nExecStart=/bin/false\n' \
 			>/run/systemd/system/greenboot-etcd-prerun.service.d/no.conf
 		systemctl daemon-reload
 		ends 1 "*what $UNIT needs did not start*" "${ours[@]}" -- "${etcd[@]}"
 		[[ ! -e /var/lib/etcd/default ]]
-		# Masked, etcd starts without it.
+		# With prerun masked, etcd starts without it.
 		systemctl mask --runtime greenboot-etcd-prerun.service
 		ends 0 "*starts without prerun: greenboot-etcd-prerun.service is masked*Started $UNIT*" \
 			"${ours[@]}" -- "${etcd[@]}"
@@ -442,7 +442,7 @@ refused() {
 	json_fits
 }
 
-# An update whose backup cannot be made holds etcd back, and run says so in prerun's words.
+# An update without a backup holds etcd back, and run prints prerun's message.
 held() {
 	device
 	scene <<-'EOF2'
@@ -494,7 +494,7 @@ configured() {
 		[[ $(systemctl show -P MemoryHigh "$UNIT") == 314572800 ]]
 		[[ $(systemctl show -P IOWeight "$UNIT") == 50 ]]
 		[[ $(etcdctl member list -w json | jq -r '.members[0].name') == "by file" ]]
-		# A drop-in of the administrator's; etcd outlives its parent by a while.
+		# The administrator has a drop-in, and etcd outlives its parent for a while.
 		install -d "/etc/systemd/system/$UNIT.d"
 		printf '[Service]\nNice=5\nExecStop=sleep 1\n' >"/etc/systemd/system/$UNIT.d/site.conf"
 		systemctl daemon-reload
@@ -514,7 +514,7 @@ configured() {
 	EOF2
 }
 
-# The release that an update brings.
+# The update brings this release.
 next() {
 	need_etcd_next
 	device
@@ -532,8 +532,8 @@ next() {
 	EOF2
 }
 
-# The time compared with systemd-run, for a program that is ready at once, in turns. The figures are only logged: on a
-# busy machine they are not a measure.
+# The time compared with systemd-run, in turns, for a program that is ready at once. The figures are only logged,
+# because they say little on a busy machine.
 cost() {
 	device
 	sed -i 's/^service=.*/service=/' "$(deployment_dir A)/etc/greenboot-etcd/greenboot-etcd.conf"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# [backup] schedule: what its timer starts, on a real etcd: taken, left out, kept, and said. That a timer starts
-# it, and a path unit the requests of a store, is seen in tests/system/schedule.sh.
+# [backup] schedule: the program that its timer starts, with a real etcd: backups are made, left out, kept, and
+# reported. tests/system/schedule.sh has the timer, and the path unit for the requests of a store.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# scheduled KIND [green]: a device whose etcd has keys, and a schedule.
+# scheduled KIND [green]: makes a device whose etcd has keys, and a schedule.
 scheduled() {
 	device "$1"
 	config backup schedule=hourly
@@ -25,9 +25,9 @@ green() {
 	assert_exit 0 hook green
 }
 
-# due: the timer elapses.
+# due: lets the timer elapse.
 due() { assert_exit "${WANT:-0}" hook backup --patience=0; }
-# state KEY: of status; fails where that does not fit its schema.
+# state KEY: prints a key of status, which must fit its schema.
 state() {
 	gbe --json status >"$GBE_MEM/status" || fail "status: $?"
 	OUT=$(<"$GBE_MEM/status")
@@ -35,16 +35,16 @@ state() {
 	jq -r ".periodic.$1" <<<"$OUT"
 }
 result() { state result; }
-# periodic: the names of the periodic backups, the newest first.
+# periodic: prints the names of the periodic backups, the newest first.
 periodic() { json '[.[] | select(.origin == "periodic") | .name] | join(" ")' list; }
 count() { periodic | wc -w; }
-# of NAME FILTER: of a backup's manifest.
+# of NAME FILTER: prints a value of a backup's manifest.
 of() { json "$2" show "$1"; }
 hash_kv() { ctl endpoint hashkv -w json | jq '.[0].HashKV.hash'; }
 motd() { tr -s "\n " " " 2>/dev/null <"$ROOT/run/motd.d/greenboot-etcd" || true; }
 metric() { sed -n "s/^greenboot_etcd_$1 //p" "$ROOT/var/etcd.prom"; }
 
-# While greenboot judges, the program's lock is for its verdict.
+# While greenboot judges, the program's lock is for the verdict.
 judged_first() {
 	scheduled xfs
 	due
@@ -81,7 +81,7 @@ taken() { # KIND
 			"unproven null"
 		assert_missing "$ROOT/var/lib/greenboot-etcd/periodic.db"
 	fi
-	# A note for a person about an earlier operation is not replaced by it.
+	# The last operation that a person should know of stays on record.
 	assert_ne "last operation" "$(json '.last_operation.reason' status)" periodic
 	assert_match "the log" "$(gbe log)" "*Backup $name was made (*): periodic*"
 	[[ $(gbe list) != *" 3."[0-9]".0 "* ]] || fail "a patch level is made up: $(gbe list)"
@@ -94,7 +94,7 @@ taken() { # KIND
 	assert_eq "hash of what was restored" "$(hash_kv)" "$hash"
 }
 
-# A health check writes to etcd's log, and so does a start: these are not changes.
+# A health check and a start write to etcd's log. These are not changes of the data.
 unchanged() { # KIND [ETCD]
 	local first n
 
@@ -113,7 +113,7 @@ unchanged() { # KIND [ETCD]
 	due
 	assert_eq "after a start of etcd" "$(result)" unchanged
 	assert_eq backups "$(periodic)" "$first"
-	# A key, a user, a lease: each is one.
+	# A key, a user and a lease are each a change.
 	put another key
 	due
 	assert_eq "a key" "$(result) $(count)" "taken 2"
@@ -126,14 +126,14 @@ unchanged() { # KIND [ETCD]
 	ctl alarm list >/dev/null
 	due
 	assert_eq "nothing" "$(result) $(count)" "unchanged 4"
-	# The backup that it stood for is gone: that is also a reason.
+	# The backup of the unchanged data was removed, so a new one is due.
 	assert_exit 0 gbe delete "$(state backup)"
 	due
 	assert_eq "deleted" "$(result) $(count)" "taken 4"
 	assert_exit 0 gbe mark bad "$(state backup)"
 	due
 	assert_eq "graded bad" "$(result)" taken
-	# Another past with the same numbers.
+	# The data has another history with the same numbers.
 	first=$(state backup)
 	stop_etcd
 	assert_exit 0 gbe restore "$first"
@@ -142,7 +142,7 @@ unchanged() { # KIND [ETCD]
 	assert_eq "restored" "$(result)" taken
 }
 
-# Clocks that are played: hours and days, and nothing else goes.
+# A played clock: only hours and days pass.
 retention() {
 	local hour others
 
@@ -158,10 +158,10 @@ retention() {
 		assert_eq "others" "$(json '[.[] | select(.origin != "periodic") | .name] | sort | join(" ")' list)" \
 			"$others"
 	done
-	# The first of two days, of three hours, and what was made within one hour: the newest.
+	# The first backup of two days and of three hours stays, and the newest of those made within one hour.
 	assert_eq "hours that stay" "$(json '[.[] | select(.origin == "periodic") | .created % 86400 / 3600 | floor |
 		tostring] | reverse | join(" ")' list)" "0 0 2 3 4"
-	# A clock that jumps back, even to 1970, removes nothing that it would keep.
+	# A clock that jumps back, even to 1970, removes no backup that a right clock would keep.
 	others=$(periodic)
 	clock_set 1970
 	put hour 1970
@@ -170,7 +170,7 @@ retention() {
 	for hour in $others; do [[ " $(periodic) " == *" $hour "* ]] || fail "$hour went in 1970"; done
 }
 
-# As its unit starts it: without the right to delete a subvolume that is not empty.
+# The unit starts it without the right to delete a subvolume that is not empty.
 confined() {
 	local hour
 
@@ -187,7 +187,7 @@ confined() {
 	assert_eq "half removed" "$(find "$ROOT" -xdev -name '.partial-*')" ""
 }
 
-# The backups that an OS rollback needs stay, with any number of scheduled ones.
+# The backups that a rollback of the system needs stay, with any number of scheduled ones.
 for_a_rollback() {
 	local before state
 
@@ -200,12 +200,12 @@ for_a_rollback() {
 	reboot
 	assert_eq booted "$(deployment_name "$(json .booted status)")" B
 	before=$(json '[.[] | select(.origin != "periodic") | .name] | sort | join(" ")' list)
-	# On trial, and not judged yet.
+	# The run is on trial, and not judged yet.
 	clock_set 3600
 	put written "by B"
 	due
 	assert_eq "before the verdict" "$(result)" skipped
-	# The wait for a verdict that does not come is limited.
+	# The wait for a missing verdict is limited.
 	config restore trial-limit=1s
 	nap 1.1
 	assert_exit 0 hook used
@@ -217,7 +217,7 @@ for_a_rollback() {
 	due
 	assert_eq "others" "$(json '[.[] | select(.origin != "periodic") | .name] | sort | join(" ")' list)" "$before"
 	CLOCK=0
-	# B fails: A has exactly what it had.
+	# B fails: A has exactly its earlier data.
 	stop_etcd
 	[[ ! -e $ROOT/x ]]
 	boot A
@@ -253,7 +253,7 @@ skipped() {
 	due
 	exec {held}>&-
 	assert_match "during an operation" "$(state 'result, .periodic.reason' | paste -sd' ')" "skipped *holds the lock*"
-	# And what stands in the way for a while is waited for.
+	# A short obstacle is waited for.
 	exec {held}>"$ROOT/run/greenboot-etcd/maintenance"
 	flock "$held"
 	hook backup --patience=60 >"$GBE_MEM/waits" 2>&1 {held}>&- &
@@ -282,7 +282,7 @@ unhealthy() {
 	stop_etcd
 	due
 	assert_match "etcd is down" "$(state 'result, .periodic.reason' | paste -sd' ')" "skipped *no etcd runs*"
-	# Below --root no service starts it while this waits.
+	# Below --root, no service starts it during the wait.
 	SECONDS=0
 	assert_exit 0 hook backup
 	((SECONDS < 20)) || fail "waited $SECONDS s for an etcd that no service starts"
@@ -294,7 +294,7 @@ unhealthy() {
 	start_etcd
 	due
 	assert_eq "healthy again" "$(result)" taken
-	# Off: nothing is done, and nothing said.
+	# The schedule is off: the program does and prints nothing.
 	unconfig backup schedule
 	put yet more
 	due
@@ -322,16 +322,16 @@ failed() { # KIND
 	due
 	assert_eq "with room" "$(result)" taken
 }
-# Not a block: a clone needs room as well.
+# The disk has not one free block: a clone also needs room.
 fill_up() { dd if=/dev/zero of="$ROOT/var/rest" bs=64k 2>/dev/null || true; }
 
-# Killed, with the power gone, at each of its own steps: what is there is a backup, or nothing.
+# The program is killed and the power fails at each of its steps: the result is a backup, or nothing.
 # steps: import
 killed() {
 	local point
 
 	scheduled ext4 green
-	# etcdctl was put there just now.
+	# etcdctl was installed a moment ago.
 	sync -f "$ROOT"
 	for point in periodic-saved import-begun import-unpacked import-received import-published partial-described partial-synced partial-renamed; do
 		put cut "$point"
@@ -372,7 +372,7 @@ without_ostree() {
 	assert_eq "by hand" "$(json '[.[] | select(.name == "mine")] | length' list)" 1
 }
 
-# If the directory has more than etcd's data, a snapshot is not a backup of it, and no snapshot is used.
+# If the directory has more than etcd's data, a snapshot is not a complete backup, and no snapshot is used.
 more_than_etcd() {
 	scheduled ext4 green
 	mkdir "$DATA/kubeconfig"
@@ -396,7 +396,7 @@ wrong() {
 	assert_eq "none" "$(count)" 0
 }
 
-# Whether it is a calendar event, systemd says; below another root, that is another systemd.
+# systemd decides whether a calendar event is valid. Another root has another systemd.
 asks_systemd() {
 	local conf
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A service whose etcd runs in a scope of its own, like MicroShift's, in a container that a real systemd boots. The
-# scope's BindsTo= pulls the service in while the service is still starting, and the scope stops after the service.
+# A service whose etcd runs in a scope, like MicroShift's, in a container that a real systemd boots. The scope's
+# BindsTo= starts the service while the service is still starting, and the scope stops after the service.
 
 # shellcheck disable=SC2317,SC2119,SC2016 # cases are called by name; optional arguments; commands for later
 # shellcheck source=tests/lib/all.sh
@@ -12,8 +12,8 @@
 
 STARTING="Starting greenboot-etcd-prerun"
 
-# microshift SCOPE COMMANDS: A runs with a service that starts its etcd in SCOPE like MicroShift, after the previous
-# scope has ended. The database stays locked for three seconds after etcd has ended, as if etcd ended slowly.
+# microshift SCOPE COMMANDS: runs A with a service that starts its etcd in SCOPE like MicroShift, after the previous
+# scope has ended. The database stays locked for three seconds after etcd has ended, like with a slow etcd.
 microshift() {
 	local etc units
 	populate A "$2"
@@ -52,7 +52,7 @@ microshift() {
 device() { container_device && deploy A; }
 starts() { assert_eq "starts of prerun" "$(grep -c "$STARTING" "$LOG")" "$1"; }
 
-# The generator orders the scope that it knows: finalize has nothing to wait for.
+# The generator orders the known scope: finalize does not have to wait.
 known_scope() {
 	device
 	microshift microshift-etcd "etcdctl put k a"
@@ -64,7 +64,7 @@ known_scope() {
 	! grep -q "finalize.*waiting" "$LOG" || fail "finalize had to wait"
 }
 
-# Another one stops during finalize, which waits for it and names it.
+# Another scope stops during finalize, which waits for it and names it.
 unknown_scope() {
 	device
 	microshift other-etcd "etcdctl put k a"
@@ -74,8 +74,8 @@ unknown_scope() {
 		"Stopped other-etcd.scope" "finalize.*Backed up" "finalize.*was closed"
 }
 
-# Each start of the service has a prerun of its own, which waits for the etcd of the previous start. With `systemctl
-# restart` systemd leaves the scope alone.
+# Each start of the service runs prerun, which waits for the etcd of the previous start. `systemctl restart` does not
+# stop the scope.
 started_again() {
 	device
 	microshift microshift-etcd '

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Backups that are read again in the background: digests of new ones, and what rots on the disk.
+# Backups that are read again in the background: digests of new backups, and damage by the disk.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -9,7 +9,7 @@
 
 motd() { tr -s "\n " " " 2>/dev/null <"$ROOT/run/motd.d/greenboot-etcd" || true; }
 last_good() { json '[.[] | select(.grade == "good")][0].name' list; }
-# A byte of a value, wherever it lies, also in pages that are free by now: nothing of etcd's own would notice.
+# Changes a byte of a value, also in a page that is free by now: etcd itself does not notice.
 rot() { # DIR TEXT
 	local at
 	# (A snapshot is read-only.)
@@ -24,7 +24,7 @@ scrub() {
 	cat "$GBE_MEM/scrub.log" >&2
 }
 
-# ready KIND: two good backups, and a third run that is being judged.
+# ready KIND: makes two good backups, and a third run that is being judged.
 ready() {
 	a_green "$1"
 	config backup at-boot=always keep-good=3 keep-bad=5
@@ -37,7 +37,7 @@ ready() {
 	assert_eq "good backups" "$(backups '.grade == "good"')" 2
 }
 
-# Nothing before the run is green. Then each is read, and what it is written down.
+# Before the run is green, nothing is read. Then each backup is read, and the result is recorded.
 records() { # KIND
 	local name first
 
@@ -68,7 +68,7 @@ records() { # KIND
 	assert_eq motd "$(motd)" ""
 }
 
-# The last good one rots: said at once, and the one before it is what is restored.
+# The last good backup is damaged: a message says so at once, and the backup before it would be restored.
 last_rots() { # KIND
 	local newest older
 
@@ -78,7 +78,7 @@ last_rots() { # KIND
 	newest=$(last_good)
 	older=$(json '[.[] | select(.grade == "good")][1].name' list)
 	rot "$(data_of "$newest")" "never seen twice"
-	# A file without a recorded digest would pass: the default looks like a starting etcd.
+	# A file without a recorded digest would pass: the default check is that of a starting etcd.
 	assert_exit 0 gbe verify "$newest"
 	clock_set $((8 * 24 * 3600))
 	scrub
@@ -90,7 +90,7 @@ last_rots() { # KIND
 		"$(ledger "[.[] | select(.kind == \"graded\" and .backup == \"$newest\")][-1].grade")" bad
 	assert_eq "the other" "$(backups ".name == \"$older\" and .grade == \"good\"")" 1
 	assert_json .last_good.name "$older" status
-	# A new problem replaces it, also in the MOTD.
+	# A new problem replaces the message, also in the MOTD.
 	stop_etcd
 	assert_exit 0 gbe backup fresh
 	assert_eq motd "$(motd)" ""
@@ -98,7 +98,7 @@ last_rots() { # KIND
 	assert_eq key "$(get secret)" "never seen twice"
 }
 
-# The disk does not give the last good one: that is no damage, and a person should look at the disk.
+# The disk cannot read the last good backup: this is not damage, and a person should check the disk.
 last_unreadable() { # KIND
 	local newest file
 
@@ -120,7 +120,7 @@ last_unreadable() { # KIND
 	assert_eq "grade" "$(backups ".name == \"$newest\" and .grade == \"good\"")" 1
 }
 
-# An older one rots: graded and said, and no person is called.
+# An older backup is damaged: it is graded and reported, and no person needs to act.
 older_rots() {
 	local older
 
@@ -136,7 +136,7 @@ older_rots() {
 	assert_eq motd "$(motd)" ""
 }
 
-# A new one that was never sound for who reads every row, though it looked so: found before it has a digest.
+# A new backup was never sound to a reader of every row: the damage is found before it gets a digest.
 new_one_is_rotten() {
 	local name
 

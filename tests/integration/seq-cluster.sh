@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # A device whose etcd is one member of several. Its data is never restored automatically: a member that forgets its
-# promises to the others is worse than a missing one. Numbers as in the design's list of sequences.
+# promises to the others is worse than a missing one. The numbers are those of the design's list of sequences.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# run_field KEY: of the newest run's record.
+# run_field KEY: prints a field of the newest run's record.
 run_field() {
 	ledger "[.[] | select(.kind == \"verdict\")][-1].$1"
 }
 ETCD_OPTIONS=(--strict-reconfig-check=false)
 owner_is() { assert_eq "$1" "$(get owner)" "$2"; }
 
-# a_member KIND: A is green, and one of three by then.
+# a_member KIND: A is green, and by then one of three members.
 a_member() {
 	device "$1"
 	power_on
@@ -61,7 +61,7 @@ seq_58() {
 	start_etcd
 	owner_is "nothing has changed" "$last"
 	stop_etcd
-	# With --force.
+	# ---- with --force ----
 	assert_exit 0 gbe restore --force "$name"
 	assert_exit 5 gbe undo
 	assert_exit 0 gbe undo --force
@@ -82,7 +82,7 @@ seq_58_return() {
 	owner_is "A goes on" B
 }
 
-# The others are away: no rollback of this device's system brings them back. A learner has no vote.
+# The others are away: a rollback of this device does not bring them back. A learner has no vote.
 seq_58_quorum() {
 	local pid
 	a_member "$1"
@@ -108,7 +108,7 @@ seq_58_learner() {
 	judge green
 	assert_eq "voters" "$(run_field voters)" 1
 	assert_eq "health" "$(run_field health)" healthy
-	# Seen from the learner: it has no vote, and no decision waits for it.
+	# A learner has no vote, and no decision waits for it.
 	config etcd endpoint="$(sed -n 's/.*--listen-client-urls=\([^ ]*\).*/\1/p' <<<"${PEER_OPTIONS[1]}")"
 	assert_exit 0 gbe health --wait=10s
 	assert_match "health" "$OUT" "*learner*"
@@ -116,7 +116,7 @@ seq_58_learner() {
 
 rewinds() { gbe --json explain "$@" | jq '[.actions[].action] | index("restore") != null'; }
 
-# A second voter joins after the boot: explain and status say what the next start does, which looks for it.
+# A second voter joins after the boot: explain and status announce what the next start does, which checks the members.
 seq_58_since() {
 	device "$1"
 	power_on

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sequences with data that is gone, elsewhere, large, torn, or of another version. Numbers as in the
+# Sequences with data that is gone, elsewhere, large, torn, or of another version. The numbers are those of the
 # design's list of sequences.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
@@ -55,7 +55,7 @@ seq_41() {
 
 extra_kind() { [[ $1 != btrfs-subvol ]] && echo "$1" || echo btrfs; }
 
-# MicroShift's layout: the tree has a version file and others; etcd lies one level down.
+# MicroShift's layout: the tree has a version file and other files, and etcd is one level down.
 microshift() {
 	device "$1"
 	DATA=$ROOT/var/lib/microshift/etcd
@@ -82,7 +82,7 @@ seq_48() {
 	judge green
 }
 
-# 50: MicroShift 4.20 -> 4.19 (etcd equal): a menu choice, but 4.19 cannot use the data of 4.20
+# 50: MicroShift 4.20 -> 4.19 (etcd equal): chosen in the menu, but 4.19 cannot use the data of 4.20
 seq_50() {
 	microshift "$1"
 	power_on
@@ -120,15 +120,15 @@ b_with_ballast() {
 	into_b
 }
 
-# With clones each attempt has a fresh start. Without, and without room for a copy, P is not spent on one: it is the
-# base's. Then the attempt continues with the existing data.
+# With clones each attempt has a fresh start. Without clones and without room for a copy, P is kept for its base: the
+# attempt continues with the existing data.
 b_goes_on() {
 	if fs_clones "$KIND" || [[ $(etcd_state) == "$A_STATE" ]]; then
 		b_again
 	fi
 }
 
-# 52: rollback without room for a staged copy: the backup itself is put in place, when its owner is back
+# 52: rollback without room for a staged copy: the backup itself replaces the data when its owner is back
 seq_52() {
 	local KIND=$1
 	local digest
@@ -151,7 +151,7 @@ seq_52() {
 	a_is_back
 }
 
-# fill_but MIB: leaves that much free.
+# fill_but MIB: fills the disk except for that much.
 fill_but() {
 	local free
 	sync -f "$ROOT"
@@ -171,7 +171,7 @@ asks_to_go_back() {
 	shutdown
 }
 
-# 41, and a restore was requested: it also waits for the mount.
+# 41 with a requested restore: the request also waits for the mount.
 seq_41_asked() {
 	device "$1"
 	fs_at "$(extra_kind "$1")" "$DATA"
@@ -192,7 +192,7 @@ seq_41_asked() {
 	a_is_back
 }
 
-# store_on_disk KIND: A is green, its backups are on DISK.
+# store_on_disk KIND: A is green, and its backups are on DISK.
 store_on_disk() {
 	device "$1"
 	DISK=$ROOT/var/backups
@@ -213,7 +213,7 @@ seq_56() {
 	judge green
 }
 
-# 56, and the disk is away already when A reboots. It stays the store, the update waits for it, and nothing is made
+# 56, and the disk is missing already when A reboots. It stays the store, the update waits for it, and nothing is made
 # below the bare mount point.
 seq_56_away() {
 	store_on_disk "$1"
@@ -239,7 +239,7 @@ seq_56_away() {
 	fails_back
 }
 
-# 56, and an empty disk takes its place; or a person removes the whole store: it is made again.
+# 56, and an empty disk replaces it, or a person removes the whole store: the store is made again.
 seq_56_new() {
 	store_on_disk "$1"
 	shutdown
@@ -260,7 +260,7 @@ seq_56_new() {
 	assert_exists "$DISK/etcd"
 }
 
-# 56, and the disk comes late when A is back: it is waited for, and no older state is taken in the meantime.
+# 56, and the disk comes late when A is back: the start waits for it, and restores no older state meanwhile.
 seq_56_late() {
 	local late
 
@@ -281,7 +281,7 @@ seq_56_late() {
 	a_is_back
 }
 
-# 56, and a restore was asked for: the request waits for a start that finds the disk.
+# 56 with a requested restore: the request waits for a start that finds the disk.
 seq_56_asked() {
 	store_on_disk "$1"
 	asks_to_go_back
@@ -344,7 +344,7 @@ seq_57() {
 	assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
 }
 
-# A call fails between two exchanges, and again when that is to be mended: etcd must not start on half of each.
+# A call fails between two exchanges, and again during the repair: etcd must not start on half of each tree.
 seq_57_half() {
 	local point=entries-one-exchanged
 
@@ -363,8 +363,8 @@ seq_57_half() {
 	assert_eq "certs" "$(<"$ROOT/var/lib/microshift/certs")" "certificates"
 }
 
-# Cut between two exchanges. Then the disk is away: etcd may not start on the bare directory. A boot without this
-# program has written one of the entries again: that stays, and the rest is unchanged.
+# Cut between two exchanges. Then the disk is missing: etcd may not start on the bare directory. A boot without this
+# program has written one of the entries again: this entry stays, and the rest is unchanged.
 seq_57_between() {
 	local dir
 
@@ -392,7 +392,7 @@ seq_57_between() {
 	assert_missing "$dir/aaa"
 }
 
-# Cut in every step of it. (The disk keeps all here: the data is on a file system of its own.)
+# Cut in every step. (The disk keeps all writes here: the data has a file system of its own.)
 seq_57_cut() {
 	local point points b_files
 
@@ -419,10 +419,10 @@ seq_57_cut() {
 	done
 }
 
-# files DIR: what they have. (A mount point has a lost+found of its own, and the store.)
+# files DIR: prints its files. (A mount point also has lost+found and the store.)
 files() { (cd "$1" && find . -type f ! -path './.greenboot-etcd*' -exec sha256sum {} + | sort); }
 
-# in_store FILES: a backup has just these.
+# in_store FILES: expects exactly these files in a backup.
 in_store() {
 	local dir
 	while read -r dir; do
@@ -459,7 +459,7 @@ seq_60() {
 	judge green
 }
 
-# A frame header after the last record and nothing after it, as a cut in the middle of an append leaves it.
+# A frame header after the last record without data, as a cut in the middle of an append leaves it.
 tear_wal() {
 	local end length at=0
 
@@ -477,7 +477,7 @@ tear_wal() {
 }
 
 suite_begin "$@"
-# On every file system what is promised for each; the rest where copies are clones and where not.
+# Every file system plays its promise. The rest is played once with clones and once without.
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 39 41
 play seq 50 52 56 57 60
 FS=${FS:-xfs} play seq 57_cut

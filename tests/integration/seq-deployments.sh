@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Scenes that the sequences do not play: the first start, names and serials, foreign entries in the store. `status` and
-# `explain` are checked before and after.
+# Scenes that the sequences do not have: the first start, names and serials, foreign entries in the store. `status`
+# and `explain` are checked before and after.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -53,7 +53,7 @@ scene_not_enabled() {
 	holds "nobody judges: B's data stays" "$B_STATE"
 }
 
-# The update that mends what is red in A, and fails too; then another one that does.
+# An update that repairs the red A fails too. Then another one succeeds.
 scene_mend() {
 	a_green "$1"
 	reboot
@@ -95,7 +95,8 @@ scene_accidental() {
 	holds "and so does B" "$state"
 }
 
-# Red without another verdict since, deliberate: what the user rolled back for is gone, and A has its.
+# A red system is left on purpose, and no other verdict has been given. The data that the user rolled back for is
+# gone, and A has its own.
 scene_stateroot() {
 	DEVICE_STATEROOT=my_os-x.y_2
 	a_green "$1"
@@ -183,8 +184,8 @@ neighbours() {
 	)
 }
 
-# State and store are deleted: made again at the next start. An update right then is held back, because a missing store
-# may be a missing mount; greenboot brings A back.
+# State and store are deleted: the next start makes them again. An update at that moment is held back, because a
+# missing store may be a missing mount. greenboot brings A back.
 scene_no_store() {
 	a_green "$1"
 	reboot
@@ -207,7 +208,7 @@ scene_no_store() {
 	fails_back
 }
 
-# wipe DIR: with the read-only snapshots in it
+# wipe DIR: removes it with the read-only snapshots in it.
 wipe() {
 	local tree
 	while read -r tree; do
@@ -216,7 +217,7 @@ wipe() {
 	rm -rf -- "$1"
 }
 
-# The rule that explain names before a boot is the one that the boot takes.
+# The boot follows the rule that explain names before it.
 scene_explain() {
 	local rule
 
@@ -245,7 +246,7 @@ scene_explain() {
 
 rule_taken() { sed -n 's/.*Decided by rule \([^:]*\):.*/\1/p' "$PRERUN_LOG" | head -n 1; }
 
-# Impossible requests: recorded, dropped, and the table continues.
+# Impossible requests are recorded and dropped, and the table continues.
 scene_impossible_requests() {
 	a_green "$1"
 	A_STATE=$(etcd_state)
@@ -283,7 +284,7 @@ scene_last_good() {
 	holds "the last good one" "$state"
 }
 
-# A manual backup is the data, to the last attribute; a restored one is the backup.
+# A manual backup equals the data, to the last attribute, and restored data equals the backup.
 scene_faithful() {
 	local digest
 
@@ -313,7 +314,7 @@ scene_faithful() {
 	esac
 }
 
-# Without /boot, ostree's list is empty, and says of no deployment that it is gone.
+# Without /boot, ostree's list is empty, and no deployment counts as removed.
 scene_boot_unmounted() {
 	local all
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sequences in which people restore, ask for a restore, mix greenboots or programs, or work on the
-# data themselves. Numbers as in the design's list of sequences.
+# Sequences in which people restore, request a restore, mix versions of greenboot or of the program, or work on the
+# data themselves. The numbers are those of the design's list of sequences.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -87,7 +87,7 @@ seq_65() {
 	holds "the next boot" "$SNAP_STATE"
 }
 
-# 65, cancelled, and asked for what is not there
+# 65, cancelled, and a request for a missing backup
 seq_65_cancelled() {
 	a_with_backup "$1"
 	gbe restore snap --next-boot
@@ -139,7 +139,7 @@ seq_66_skip() {
 	started
 	holds "the next boot takes it over as it is" "$B_STATE"
 	assert_eq "adopted" "$(backups '.name | startswith("adopted-")')" 0
-	# The skipped boot left no base of its own; the state that A left is known anyway.
+	# The skipped boot left no base of its own. The state that A left is known anyway.
 	fail_until_rollback b_writes
 	a_is_back
 }
@@ -300,7 +300,7 @@ seq_78() {
 }
 
 suite_begin "$@"
-# On every file system what is promised for each; the rest where copies are clones and where not.
+# Every file system plays its promise. The rest is played once with clones and once without.
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 64 65 66 73 76
 play seq 61 62 65_cancelled 66_skip 71 72 74 77 78
 suite_end

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sequences of boots and power cuts under one deployment, or before another one gets as far as
-# running. Numbers as in the design's list of sequences. Whatever happens here, A's data stays.
+# Sequences of boots and power cuts under one deployment, or before another one runs. The numbers are those of the
+# design's list of sequences. In all of them, A's data stays.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -15,7 +15,7 @@ a_writes() {
 	A_STATE=$(etcd_state)
 }
 
-# after a boot: it is A, it has its data, and nothing half made lies about.
+# after a boot: expects A with its data, and no unfinished file.
 a_goes_on() {
 	booted A
 	started
@@ -30,7 +30,7 @@ nothing_half_made() {
 	assert_eq "half made" "$left" ""
 }
 
-# A good backup of a plain reboot: where that costs nothing.
+# A plain reboot makes a good backup if that costs nothing.
 one_good_if_cheap() {
 	local want=0
 	fs_clones "$1" && want=1
@@ -45,7 +45,7 @@ seq_01() {
 	reboot
 	a_goes_on
 	one_good_if_cheap "$1"
-	# Nothing changed since: nothing more.
+	# Nothing has changed: no other backup is made.
 	judge green
 	reboot
 	a_goes_on
@@ -72,7 +72,7 @@ seq_03() {
 	a_goes_on
 	judge green
 	assert_eq "what greenboot counts" "$(grubenv_get boot_counter)" ""
-	# The same update once more goes as if nothing had been.
+	# The same update is staged again and goes as if nothing had happened.
 	into_b
 	b_writes
 	fails_back
@@ -338,7 +338,7 @@ seq_75() {
 	a_goes_on
 }
 
-# 79: FICLONE panics the kernel in prerun: the third start does without
+# 79: FICLONE panics the kernel in prerun: the third start does without it
 seq_79() {
 	local point points
 
@@ -359,18 +359,18 @@ seq_79() {
 	a_goes_on
 }
 
-# The etcd of a container is a file of no deployment, and may be a newer one after a restart of its service.
+# The etcd of a container belongs to no deployment. It may be newer after a restart of its service.
 seq_container() {
 	a_green "$1"
 	a_writes
 	stop_etcd
-	# Its program is here: nothing was replaced.
+	# Its program is in the image: nothing was replaced.
 	assert_exit 0 hook prerun
 	assert_eq "backups of a restart" "$(backups true)" 0
 	rm "$ROOT/usr/bin/etcd"
 	assert_exit 0 hook prerun
 	one_good_if_cheap "$1"
-	# Nothing was written since: nothing more.
+	# Nothing was written: no other backup is made.
 	assert_exit 0 hook prerun
 	one_good_if_cheap "$1"
 	etcd_program "$ETCD"
@@ -379,7 +379,7 @@ seq_container() {
 }
 
 suite_begin "$@"
-# On every file system what is promised for each; the rest where copies are clones and where not.
+# Every file system plays its promise. The rest is played once with clones and once without.
 FS=${FS:-$EVERY_FS} play seq 01
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 70
 play seq container 02 03 05 06 19 22 23 29 30 59 67 68 75 79 06_unknown

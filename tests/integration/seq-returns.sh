@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sequences that return to a deployment that ran before, change from one to the next, or have no verdict. Numbers as in
-# the design's list of sequences.
+# Sequences that return to an earlier deployment, change from one to the next, or have no verdict. The numbers are
+# those of the design's list of sequences.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -100,8 +100,8 @@ seq_25() {
 		"$(backups ".deployment==\"${DEPLOYMENT[B]}\" and .grade!=\"bad\"")"
 }
 
-# 25, and A's first start cannot get the data. At the second one greenboot has made A the default, which is still not a
-# person's wish.
+# 25, and A's first start cannot get the data. At the second start greenboot has made A the default entry, which is
+# still not a person's wish.
 seq_25_later() {
 	a_b_green "$1" shell
 	update C
@@ -347,7 +347,7 @@ seq_80() {
 	holds "green at last" "$B_STATE"
 }
 
-# 82: a config drop-in on-rollback=... written on B, rolled back: /etc goes with its deployment
+# 82: a config drop-in on-rollback=... written on B, rolled back: /etc belongs to its deployment
 seq_82() {
 	a_b_green "$1"
 	config restore on-rollback=never
@@ -366,7 +366,7 @@ seq_82() {
 }
 
 suite_begin "$@"
-# On every file system what is promised for each; the rest where copies are clones and where not.
+# Every file system plays its promise. The rest is played once with clones and once without.
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 20 27 28 31 32
 play seq 21 24 25 26 33 34 35 36 38 63 80 82 25_later
 suite_end

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sequences in which an update is on trial: cut, hung, red, stuck, out of space. Numbers as in the
-# design's list of sequences.
+# Sequences in which an update is on trial: cut, hung, red, stuck, out of space. The numbers are those of the design's
+# list of sequences.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# B is staged and A is down; the next boot is B's first.
+# Stages B and shuts A down. The next boot is B's first.
 b_is_next() {
 	a_green "$@"
 	update B
@@ -61,7 +61,7 @@ seq_09() {
 	fails_back
 }
 
-# 9, before any health check began: no verdict says that it failed
+# 9, before any health check began: without a verdict, B has not failed
 seq_09_unjudged() {
 	a_green "$1"
 	into_b
@@ -129,7 +129,7 @@ seq_12() {
 	a_is_back
 }
 
-# 12 on a device without a clock of its own: in B's first run the network tells what day it is
+# 12 on a device without a clock of its own: in B's first run the network gives the date
 seq_12_clock() {
 	a_green "$1" shell
 	clock_set 1970
@@ -178,7 +178,7 @@ seq_14() {
 			judge red
 		done
 		assert_eq "next" "$NEXT" A
-		# LEVEL=ci: what is cut does not know the flavour.
+		# LEVEL=ci: the cut is independent of the flavour.
 		if [[ $flavour == shell || ${LEVEL:-ci} != ci ]]; then
 			every_cut A a_has_its_data
 		fi
@@ -188,7 +188,7 @@ seq_14() {
 	done
 }
 
-# The entry that GRUB would boot, without booting it. Sets NEXT.
+# Sets NEXT to the entry that GRUB would boot, without booting it.
 grub_next() {
 	cp "$ROOT/boot/grub2/grubenv" "$GBE_MEM/grubenv"
 	grub_choose
@@ -202,7 +202,7 @@ seq_15() {
 	into_b
 	while true; do
 		b_writes
-		hook health # and there it hangs, until somebody pulls the plug
+		hook health # hangs there until a person cuts the power
 		powercut
 		power_on
 		[[ $BOOTED == B ]] || break
@@ -245,7 +245,7 @@ seq_16() {
 	judge green
 }
 
-# B is red and stays up: nothing counts.
+# B is red and stays up, and nothing counts the boots.
 b_red_for_weeks() {
 	a_green "$1"
 	into_b
@@ -258,7 +258,7 @@ b_red_for_weeks() {
 	B_STATE=$(etcd_state)
 }
 
-# Nothing counts the update's boots: a failed one keeps its data, reboot after reboot, and is not called protected.
+# Nothing counts the update's boots: a failed update keeps its data over reboots, and does not count as protected.
 seq_uncounted() {
 	a_green "$1"
 	into_b
@@ -297,7 +297,7 @@ seq_uncounted_by_hand() {
 	holds "A's data" "$A_STATE"
 }
 
-# While it is counted, or another system boots next, status says what the next boot puts back.
+# During the countdown, and if another system boots next, status says what the next boot puts back.
 seq_counted() {
 	a_green "$1"
 	into_b
@@ -365,7 +365,7 @@ seq_40() {
 	a_is_back
 }
 
-# 40, and two starts are cut in the restore: the third must not call it done.
+# 40, and two starts are cut in the restore: the third must not report it as done.
 seq_40_cut() {
 	a_green "$1"
 	into_b
@@ -386,7 +386,7 @@ seq_40_cut() {
 	a_is_back
 }
 
-# Leftovers of a backup and of a restore that cannot be removed do no harm.
+# The leftovers of a backup and of a restore cannot be removed, which does no harm.
 seq_leftovers() {
 	local dir
 
@@ -400,7 +400,7 @@ seq_leftovers() {
 	fails_back
 }
 
-# All backups of A are damaged: after three it does not look further, and A has what B left, on the record.
+# All backups of A are damaged: after three the search ends, and A has B's data, which is recorded.
 seq_all_damaged() {
 	local n
 
@@ -424,7 +424,7 @@ seq_all_damaged() {
 	assert_eq "who has it" "$(json .owner.deployment status)" "${DEPLOYMENT[A]}"
 }
 
-# Not even what is kept for records is left. (With that, a clone and its take-over find room.)
+# The reserve for records is also gone. (With it, a clone and its take-over have room.)
 no_room_at_all() {
 	rm "$ROOT/var/lib/greenboot-etcd/reserve"
 	disk_fill
@@ -447,7 +447,7 @@ seq_53() {
 	judge green
 }
 
-# 54: the same, greenboot inert: no program would bring A back
+# 54: the same with an inert greenboot: no program would bring A back
 seq_54() {
 	a_green "$1" none
 	update B
@@ -479,7 +479,7 @@ seq_55() {
 }
 
 suite_begin "$@"
-# On every file system what is promised for each; the rest where copies are clones and where not.
+# Every file system plays its promise. The rest is played once with clones and once without.
 FS=$(kinds "xfs ext4 btrfs-subvol" "xfs-noreflink btrfs") play seq 12
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 15 16 17 37 40
 play seq 08 09 09_unjudged 11 12_clock 13 18 53 54 55 40_cut leftovers all_damaged uncounted uncounted_by_hand counted

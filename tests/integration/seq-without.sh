@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Sequences with a system that lacks greenboot-etcd before, after or in between. Numbers as in the
-# design's list of sequences.
+# Sequences with a system that lacks greenboot-etcd before, after or in between. The numbers are those of the design's
+# list of sequences.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# z_device KIND [FLAVOUR]: Z, without the program, has data and is about to go down.
+# z_device KIND [FLAVOUR]: Z, without the program, has data and is about to shut down.
 z_device() {
 	root_new "$1"
 	sysroot_init
@@ -146,7 +146,7 @@ seq_46_always() {
 	a_is_back
 }
 
-# 47: the same where a closing backup would cost a copy: the known limit, nothing is lost or guessed
+# 47: the same, and a closing backup would cost a copy: the known limit, nothing is lost or guessed
 seq_47() {
 	a_green "$1"
 	config backup at-shutdown=never
@@ -164,7 +164,7 @@ seq_47() {
 }
 
 suite_begin "$@"
-# On every file system what is promised for each; the rest where copies are clones and where not.
+# Every file system plays its promise. The rest is played once with clones and once without.
 FS=$(kinds "xfs ext4" "$OTHER_FS") play seq 46
 play seq 42 43_shell 43_rust 44 45 47
 suite_end

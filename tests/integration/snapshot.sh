@@ -9,7 +9,7 @@
 
 FILE=/var/saved.db
 
-# as_etcdctl FILE: OUT, of save or status, says of it what etcdctl does.
+# as_etcdctl FILE: expects that OUT, of save or status, has etcdctl's values for FILE.
 as_etcdctl() {
 	local theirs
 
@@ -20,13 +20,13 @@ as_etcdctl() {
 		"$(jq -c '[.hash, .revision, .totalKey, .totalSize]' <<<"$theirs")"
 }
 
-# nothing_left: not the file, and not a part of it.
+# nothing_left: expects that the file and its parts are missing.
 nothing_left() {
 	assert_missing "$ROOT$FILE"
 	assert_missing "$ROOT$FILE.part"
 }
 
-# etcd on what was restored from FILE; CHECK there.
+# Starts etcd on the restored FILE, and runs CHECK there.
 on_restored() { # FILE CHECK ARG...
 	local file=$1 data=$DATA
 	shift
@@ -55,14 +55,14 @@ busy_etcd() { # KIND
 	put base/9 again
 }
 
-# put_large COUNT: keys of 14 kB each. The log of the case does without them.
+# put_large COUNT: writes keys of 14 kB each. The case's log leaves them out.
 put_large() {
 	{ set +x; } 2>/dev/null
 	put_many large "$1" "$(printf '%014000d' 1)"
 	set -x
 }
 
-# copied: what is printed of a written file is right.
+# copied: expects that the printed values of a written file are right.
 copied() {
 	assert_eq path "$(jq -r .path <<<"$OUT")" "$ROOT$FILE"
 	assert_eq bytes "$(jq -r .file_size <<<"$OUT")" "$(stat -c %s "$ROOT$FILE")"
@@ -118,7 +118,7 @@ refused() {
 	echo mine >"$ROOT$FILE"
 	assert_exit 1 gbe snapshot save "$FILE"
 	assert_eq "what was there" "$(<"$ROOT$FILE")" mine
-	# Left by a power cut, and harmless.
+	# A power cut left this, and it is harmless.
 	head -c 100000 /dev/urandom >"$ROOT$FILE.part"
 	assert_exit 0 gbe --json snapshot save "$FILE" --force
 	as_etcdctl "$ROOT$FILE"
@@ -140,7 +140,7 @@ refused() {
 	nothing_left
 }
 
-# If etcd does not answer, it ends in time, and leaves nothing.
+# If etcd does not answer, the command ends in time and leaves nothing.
 hangs() {
 	local began
 
@@ -169,7 +169,7 @@ full() { # KIND
 	as_etcdctl "$ROOT/var/small/saved.db"
 }
 
-# Killed between any two steps: FILE is there as a whole, or not at all; the next one gets through.
+# Killed between any two steps: FILE is complete, or missing. The next command succeeds.
 killed() {
 	local point
 
@@ -191,7 +191,7 @@ killed() {
 	done
 }
 
-# While etcd says that it defragments, its database is not streamed.
+# While etcd defragments, its database is not streamed.
 defragments() {
 	local n metrics
 
@@ -234,7 +234,7 @@ damaged() {
 	fits snapshot
 }
 
-# with_programs: etcd and its tools are also below ROOT. Copies: no test can reach the real ones.
+# with_programs: copies etcd and its tools below ROOT, so that no test reaches the real ones.
 with_programs() {
 	local program
 
@@ -245,7 +245,8 @@ with_programs() {
 	done
 }
 
-# has_no_time VERB...: it ends etcd at once, and says so; where the machine had no processor for it, it cannot tell.
+# has_no_time VERB...: expects that the command ends its etcd at once and reports it. On a busy machine the check is
+# left out.
 has_no_time() {
 	local rc=0
 	ERR=$(gbe "$@" --timeout=0s 2>&1 >/dev/null) || rc=$?
@@ -253,7 +254,7 @@ has_no_time() {
 	assert_match "why not" "$ERR" "*within 0 s*"
 }
 
-# Nothing of ours is left in the store, no process either.
+# The store has nothing of ours, and no process is left.
 store_is_clean() {
 	assert_eq "what is left in the store" "$(find "$ROOT" -name '.partial-*')" ""
 	assert_eq "what still runs" "$(pgrep -f 'unix://client:1' || true)" ""
@@ -281,7 +282,7 @@ export_clean() { # KIND
 	assert_exit 0 gbe export mine "$FILE" --force
 }
 
-# The power goes right after the last word, which is in the log alone.
+# The power fails directly after the last message. The last write is in the log alone.
 export_torn() { # KIND
 	local hash n
 
@@ -291,7 +292,7 @@ export_torn() { # KIND
 	for n in 1 2 3 4 5; do put "last/$n" word; done
 	kill_etcd
 	gbe backup mine
-	# The database as etcd opens it; a request for the hash makes etcd bring it up to date.
+	# Compares the database as etcd opens it. A request for the hash makes etcd apply the log.
 	cp -a "$DATA" "$DATA.kept"
 	start_etcd
 	hash=$(hash_kv)
@@ -314,9 +315,9 @@ export_torn() { # KIND
 	assert_eq HashKV "$(jq .hash_kv <<<"$OUT")" "$hash"
 	store_is_clean
 	on_restored "$ROOT$FILE" same_hash "$hash"
-	# The backup is as it was.
+	# The backup is unchanged.
 	assert_exit 0 gbe verify --full mine
-	# A tool that dies, and one that takes too long, which is ended.
+	# One tool dies. Another takes too long and is ended.
 	cp --remove-destination "$(command -v sleep)" "$ROOT/usr/bin/etcd"
 	assert_exit 1 gbe export mine "$FILE.not"
 	assert_match "why not" "$ERR" "*etcd ended with status*"
@@ -352,7 +353,7 @@ export_damaged() {
 	stop_etcd
 	gbe backup mine
 	entry=$(dirname "$(find "$ROOT/var" -path '*/mine/manifest.json')")
-	# Each page but the two that say where the others are: one of them alone may be free.
+	# Damages each page except the two meta pages: a single one of those may be unused.
 	python3 -c 'import os, sys
 with open(sys.argv[1], "r+b") as db:
     for page in range(8192, os.stat(db.fileno()).st_size, 4096):
@@ -362,7 +363,7 @@ with open(sys.argv[1], "r+b") as db:
 	nothing_left
 }
 
-# The import equals the snapshot: restored, etcd has the same keys and revisions.
+# The import equals the snapshot: after a restore, etcd has the same keys and revisions.
 import_and_restore() { # KIND
 	local hash owner=1234:1234 file
 
@@ -378,7 +379,7 @@ import_and_restore() { # KIND
 	cp "$ROOT$FILE" "$ROOT/var/dir/saved.db"
 	tar -C "$ROOT/var" -czf "$ROOT/var/saved.tar.gz" dir
 	(cd "$ROOT/var" && tar -cf saved.tar dir && python3 -m zipfile -c saved.zip dir/saved.db)
-	# As k3s writes one, from Go: deflated, and followed by its size.
+	# k3s writes it like this, from Go: deflated, and followed by its size.
 	python3 -c 'import sys, zipfile
 class Stream:
     write, flush = sys.stdout.buffer.write, sys.stdout.buffer.flush
@@ -386,7 +387,7 @@ with zipfile.ZipFile(Stream(), "w", zipfile.ZIP_DEFLATED) as packed:
     packed.write(sys.argv[1], "etcd-snapshot-host-1700000000")' "$ROOT$FILE" >"$ROOT/var/k3s.zip"
 	python3 -c 'import sys, zipfile
 sys.exit(not zipfile.ZipFile(sys.argv[1]).infolist()[0].flag_bits & 8)' "$ROOT/var/k3s.zip"
-	# As the charm does, a directory as ".".
+	# The charm writes a directory as ".".
 	mv "$ROOT/var/dir/saved.db" "$ROOT/var/dir/db"
 	tar -C "$ROOT/var/dir" -czf "$ROOT/var/charm.tar.gz" .
 	for file in saved.db saved.db.gz saved.tar.gz saved.tar saved.zip k3s.zip charm.tar.gz; do
@@ -412,7 +413,7 @@ sys.exit(not zipfile.ZipFile(sys.argv[1]).infolist()[0].flag_bits & 8)' "$ROOT/v
 	stop_etcd
 }
 
-# On a device without data, what is imported and restored belongs to etcd's user, and the next command is printed.
+# On a device without data, imported and restored data belongs to etcd's user, and the next command is printed.
 import_on_empty() {
 	local unit
 
@@ -433,7 +434,7 @@ import_on_empty() {
 	rm -r "$DATA"
 	printf '[Service]\nUser=77\nGroup=etcds\n' >"$unit"
 	printf 'etcds:x:88:\n' >"$ROOT/etc/group"
-	# The directory alone is not data.
+	# A directory alone is not data.
 	mkdir "$DATA"
 	assert_exit 0 gbe import /var/copied from-a-directory
 	assert_exit 0 gbe restore from-a-directory --force
@@ -443,7 +444,8 @@ import_on_empty() {
 	stop_etcd
 }
 
-# Informers of Kubernetes must see no revision twice (etcd issue 16028): automatically for its keys, and on request.
+# Informers of Kubernetes must see no revision twice (etcd issue 16028). The revision is raised automatically if the
+# data has Kubernetes' keys, and otherwise on request.
 import_skips_revisions() {
 	local by=1000000000 now hash watch
 
@@ -501,7 +503,7 @@ beside_etcdutl() {
 	assert_eq "compared with etcdutl" "$ours" "$theirs"
 }
 
-# Two ways to count: both are told, and which is which.
+# Two ways of counting: both are printed, with their names.
 status_counts() {
 	device xfs
 	power_on
@@ -518,7 +520,7 @@ status_counts() {
 	assert_match text "$OUT" "*total keys * (as etcd up to 3.5 counts; etcd 3.6: 2)*"
 }
 
-# bad STATUS FILE WHY: what cannot be imported leaves nothing.
+# bad STATUS FILE WHY: expects that a refused import leaves nothing.
 bad() {
 	assert_exit "$1" gbe import "/var/bad/$2" bad
 	assert_match "why not $2" "$ERR" "*$3*"
@@ -526,7 +528,7 @@ bad() {
 	assert_exit 1 gbe show bad
 }
 
-# A snapshot of the next release, with this one's tool: both versions are named, and the way on.
+# A snapshot of the next release, with the tool of this release: the message has both versions and the next step.
 import_newer() {
 	need_etcd_next
 	busy_etcd xfs

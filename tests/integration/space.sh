@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Full disks: real file systems without a free byte, or with the free space that the case names. A plain reboot never
-# fails for lack of space, and is recorded. The needed space is counted by real writes. Backups that retention would
-# drop are removed first. A restore finds a way; an upgrade without one says how much is missing.
+# fails for lack of space, and is recorded. Real writes measure the needed space. Backups that retention would drop
+# are removed first. A restore finds a way. An upgrade without a way says how much is missing.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -11,10 +11,10 @@
 
 SIZE=700M # of the disks
 state() { echo "$ROOT/var/lib/greenboot-etcd/$1"; }
-# take_over KEY: of the newest one in the ledger.
+# take_over KEY: prints a field of the newest take-over in the ledger.
 take_over() { ledger "[.[] | select(.kind == \"take-over\")][-1]$1"; }
 base() { take_over '.chain[0].backup.name'; }
-# not_closed: there is no closing record that would count.
+# not_closed: expects no valid closing record.
 not_closed() {
 	assert_ne "closing record" \
 		"$(ledger '[.[].kind | select(. == "closing" or . == "take-over" or . == "opened")][-1]')" closing
@@ -22,7 +22,7 @@ not_closed() {
 
 ballast() { head -c "$(($1 << 20))" /dev/urandom >"$DATA/ballast"; }
 
-# A is green on a small disk, with MIB besides etcd's own.
+# A is green on a small disk that has MIB more than etcd needs.
 small_a() {
 	device "$1" shell "$SIZE"
 	power_on
@@ -34,7 +34,7 @@ small_a() {
 
 # ---- reboots ----
 
-# The run, its owner and its verdict are on the disk, and the closing record is gone before etcd starts.
+# The disk has the run, its owner and its verdict. The closing record is removed before etcd starts.
 space_reboot() {
 	local digest run
 
@@ -51,7 +51,7 @@ space_reboot() {
 	assert_eq "take-over" "$(take_over .run)" "$run"
 	not_closed
 	assert_exit 0 gbe status
-	# No program checks etcd here; a person marks the backup as good.
+	# No program checks etcd here, so a person marks the backup as good.
 	assert_exit 0 gbe mark good
 	assert_eq "verdict" "$(ledger '[.[] | select(.kind == "verdict")][-1].verdict')" green
 	disk_free
@@ -59,7 +59,7 @@ space_reboot() {
 	a_is_back
 }
 
-# Even the reserve was deleted: nothing can be recorded, but etcd starts.
+# The reserve was also deleted: nothing can be recorded, but etcd starts.
 space_reboot_without_reserve() {
 	local digest
 
@@ -81,7 +81,7 @@ space_reboot_without_reserve() {
 	assert_eq "the reserve" "$(stat -c %s "$(state reserve)")" $((1 << 20))
 }
 
-# The data's own disk is full: there the nonce is written.
+# The data has a disk of its own, which is full, and the nonce is written there.
 space_reboot_mounted() {
 	local digest filler
 
@@ -106,7 +106,7 @@ space_reboot_mounted() {
 	a_is_back
 }
 
-# B's second attempt runs on a full disk and is green: what it wrote is not taken back later.
+# B's second attempt runs on a full disk and is green: a later boot does not take its writes back.
 space_trial() {
 	small_a "$1"
 	into_b
@@ -130,7 +130,7 @@ space_trial() {
 
 # ---- restores ----
 
-# Blocks are shared: an attempt's fresh start, then the rollback, of 150 MiB with 4 MiB left. (etcd itself
+# Blocks are shared: the fresh start of an attempt, then the rollback, of 150 MiB with 4 MiB left. (etcd itself
 # allocates a WAL segment at each start and would not come up.)
 space_restore_cloned() {
 	local digest
@@ -178,13 +178,13 @@ space_restore_filled() {
 	machine_on
 	booted A
 	started
-	# The displaced data has them.
+	# The displaced data uses these blocks.
 	find "$DATA" -name 'filler.*' -delete
 	start_etcd
 	holds "A's data" "$A_STATE"
 }
 
-# No clones, no room for a copy: the backup itself is put in the data's place.
+# Without clones and without room for a copy, the backup itself replaces the data.
 space_restore_renamed() {
 	local inode digest
 
@@ -211,7 +211,7 @@ space_restore_renamed() {
 
 # ---- backups ----
 
-# ext4 has no clones: a backup counts what is allocated, not what it looks like.
+# ext4 has no clones: a backup counts its allocated size, not its apparent size.
 space_sparse() {
 	small_a "$1"
 	stop_etcd
@@ -260,8 +260,8 @@ space_retention_first() {
 	fails_back
 }
 
-# The disk below has less space than it reports, as a thin volume may. An incomplete copy is not a backup, however late
-# this was noticed.
+# The disk has less space than it reports, as a thin volume may. An incomplete copy is not a backup, even if the error
+# comes late.
 space_thin() {
 	local digest
 
@@ -274,10 +274,10 @@ space_thin() {
 	sync -f "$ROOT"
 	fallocate -l "$(($(df --output=avail -B 1M "$GBE_IMAGES" | tail -n 1) - 120))M" "$GBE_IMAGES/others"
 	assert_exit 1 gbe backup thin
-	# The kernel may notice first, and make the file system read-only.
+	# The kernel may notice it first, and make the file system read-only.
 	assert_match "why" "$ERR" "*cannot @(bring*to the disk: |move*into place: |*: Read-only file system)*"
 	rm "$GBE_IMAGES/others"
-	# A file system that could not write has to be mounted again.
+	# A file system with a failed write has to be mounted again.
 	umount -R "$ROOT"
 	loop_mount "$IMAGE" "$ROOT"
 	root_mounts
@@ -287,7 +287,7 @@ space_thin() {
 	assert_exit 0 gbe verify --full thin
 }
 
-# With clones an upgrade has its backup where nothing is left but the margin.
+# With clones, an upgrade gets its backup with only the margin left.
 space_upgrade_cloned() {
 	small_a "$1"
 	put last "word of A"
@@ -307,7 +307,8 @@ space_upgrade_cloned() {
 	fails_back
 }
 
-# Nothing can go: etcd is held back, and the message says how much is missing; with that much more it is not.
+# No backup can be removed: etcd is held back, and the message says how much is missing. With that much more room it
+# starts.
 space_upgrade_held() {
 	local missing
 
@@ -325,7 +326,7 @@ space_upgrade_held() {
 	assert_match "motd" "$(<"$ROOT/run/motd.d/greenboot-etcd")" "*no room for the backup*"
 	assert_exit 5 gbe preflight
 	missing=$(sed -n 's/.*: \([0-9]*\)\.[0-9] MiB more are needed.*/\1/p' "$PRERUN_LOG" | head -n 1)
-	# 61 MiB of WAL, 100 of ballast, the margin, less what is free.
+	# 61 MiB of WAL, 100 of ballast and the margin, minus the free space.
 	((missing >= 110 && missing <= 150)) || fail "$missing MiB more are needed?"
 	disk_free
 	disk_room $((40 + missing - 4))
@@ -343,9 +344,9 @@ space_upgrade_held() {
 	fails_back
 }
 
-# ---- a restore that is due, on a disk without a free inode or byte ----
+# ---- a pending restore on a disk without a free inode or byte ----
 
-# b_fails KIND [MIB]: the update B wrote and failed; it is off, and A boots next.
+# b_fails KIND [MIB]: the update B wrote and failed. It is off, and A boots next.
 b_fails() {
 	small_a "$@"
 	into_b
@@ -355,7 +356,7 @@ b_fails() {
 	make_default A
 }
 
-# a_starts: A has its data, and etcd starts on it although no one has made room.
+# a_starts: expects that A has its data, and that etcd starts on it without help from a person.
 a_starts() {
 	booted A
 	started
@@ -364,7 +365,7 @@ a_starts() {
 	assert_exit 0 gbe status
 }
 
-# All inodes are used, by files outside the data: nothing but the reserve is left.
+# Files outside the data use all inodes: only the reserve is left.
 space_inodes() {
 	FEW_INODES=yes b_fails "$1"
 	inodes_fill
@@ -376,7 +377,7 @@ space_inodes() {
 	assert_exists "$(state reserve-inodes)"
 }
 
-# The update's etcd user has used them up within the data: that tree is a bad backup, and leaves.
+# The update's etcd user has used them all within the data: that tree is a bad backup, and leaves the disk.
 space_inodes_in_data() {
 	FEW_INODES=yes b_fails "$1"
 	inodes_fill "$DATA/many"
@@ -386,7 +387,7 @@ space_inodes_in_data() {
 	touch "$ROOT/var/room"
 }
 
-# No reserve is left, either: it was used up before.
+# The reserve is also gone: it was used up before.
 space_inodes_without_reserve() {
 	FEW_INODES=yes b_fails "$1"
 	rm -rf "$(state reserve-inodes)" "$(state reserve)"
@@ -396,7 +397,7 @@ space_inodes_without_reserve() {
 	assert_json '[.[] | select(.consumed)] | length' 1 list
 }
 
-# The data has a file system of its own, without a free inode, and the store another one.
+# The data has a file system without a free inode, and the store another file system.
 space_inodes_mounted() {
 	device "$1" shell
 	FEW_INODES=yes fs_at "$1" "$DATA" "$SIZE"
@@ -416,7 +417,7 @@ space_inodes_mounted() {
 	a_starts
 }
 
-# The power goes away at each step of such a restore: of inodes or of bytes, as the case says.
+# The power fails at each step of such a restore, with full inodes or full bytes, as the case says.
 space_cuts() {
 	local point points
 
@@ -442,7 +443,7 @@ space_cuts() {
 space_cuts_inodes() { space_cuts "$1" yes; }
 space_cuts_bytes() { space_cuts "$1" ''; }
 
-# A single ENOSPC, at whichever step, does not end a restore, and nothing is given up for it but the reserve.
+# A single ENOSPC, at any step, does not end a restore, which gives up only the reserve for it.
 space_once() {
 	local point
 
@@ -462,7 +463,8 @@ space_once() {
 	done
 }
 
-# A file system that once does not say how much is free: at most this start is held back, and no data changes hands.
+# A file system fails once to report its free space: at most this start is held back, and the data stays with its
+# owner.
 space_unknown() {
 	local when
 
@@ -479,7 +481,7 @@ space_unknown() {
 	done
 }
 
-# The update's data keeps the disk full: etcd of the old system would not start next to it.
+# The update's data keeps the disk full: the old system's etcd would not start next to it.
 space_bad_backup() {
 	b_fails "$1"
 	mkdir "$DATA/var"
@@ -490,7 +492,7 @@ space_bad_backup() {
 	assert_match "log" "$(gbe log)" "*etcd has no room to start*"
 }
 
-# Not a bad one: a person decides, and status names the command.
+# The backup is not a bad one: a person decides, and status names the command.
 space_good_backup() {
 	local command round
 
@@ -506,7 +508,7 @@ space_good_backup() {
 	booted A
 	started
 	assert_match "status" "$(gbe status)" "*Needs you*"
-	# If backups are clones, the first may free little, and the next one is named.
+	# If backups are clones, a deletion may free little. The message then names the next backup.
 	for round in 1 2 3 4; do
 		# shellcheck disable=SC2016 # the quotes of a message
 		command=$(gbe status | sed -n 's/.*`greenboot-etcd \(delete [^`]*\)`.*/\1/p' | head -n 1)

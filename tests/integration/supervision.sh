@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # prerun itself fails: it crashes, hangs on a disk that takes no writes, or cannot read its configuration, three times
-# in a row. The same system continues. Another one does not get the data without its backup, unless a person decides so.
+# in a row. The same system continues. Another system does not get the data without its backup, unless a person
+# decides so.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -14,7 +15,7 @@ faulty() { # POINT=WHAT NAME
 }
 motd() { tr "\n" " " <"$ROOT/run/motd.d/greenboot-etcd"; }
 
-# B's prerun dies, etcd starts on what B left, B writes more, fails permanently: A has its earlier data.
+# B's prerun dies, etcd starts on B's data, B writes more and fails permanently: A has its earlier data.
 starts_then_the_base() {
 	a_green "$1"
 	into_b
@@ -33,8 +34,8 @@ starts_then_the_base() {
 	a_is_back
 }
 
-# The data was copied to another directory, and the old one left. Whose data it is, is asked of the one that etcd will
-# open: not of the default.
+# The data was copied to another directory, and the old one stayed. The owner is that of the data that etcd will open,
+# not of the default directory.
 starts_elsewhere() {
 	a_green "$1"
 	update B
@@ -55,7 +56,7 @@ starts_elsewhere() {
 	assert_exit 0 hook prerun
 }
 
-# Three starts of an upgrade that crash with the restore of an attempt open: the fourth begins nothing.
+# Three starts of an upgrade crash with an unfinished restore of an attempt: the fourth does not begin an operation.
 starts_three_unchanged() {
 	local digest n
 
@@ -85,7 +86,7 @@ starts_three_unchanged() {
 	a_is_back
 }
 
-# An upgrade whose backup crashes is held back each time, and the third says what to do; A comes back.
+# An upgrade whose backup crashes is held back each time. The third message says what to do, and A comes back.
 starts_three_changed() {
 	local digest
 
@@ -113,7 +114,7 @@ starts_three_changed() {
 	fails_back
 }
 
-# A file that cannot be read at all, and one with a word too much.
+# One file cannot be read, and one has a word too many.
 starts_configuration() {
 	local file what
 
@@ -138,7 +139,8 @@ starts_configuration() {
 	into_b_with "$file"
 }
 
-# And an update with it: A's recorded configuration does not count for B, so the files are read without the faulty keys.
+# An update with the same file: A's recorded configuration does not count for B, so the files are read without the
+# faulty keys.
 into_b_with() {
 	update B
 	put last "word of A"
@@ -151,8 +153,8 @@ into_b_with() {
 	fails_back
 }
 
-# A disk that takes no writes any more, as a dead controller leaves it: reads work, but every write waits for ever, and
-# a waiting process cannot be killed. The supervisor ends within its minutes, with the right answer.
+# The disk takes no more writes, like after the failure of its controller. Reads work, every write waits for ever, and
+# a waiting process cannot be killed. The supervisor ends within minutes, with the right answer.
 starts_dead_disk() {
 	local began=$SECONDS rc=0
 
@@ -182,8 +184,8 @@ unreadable() {
 	mv "$(state away)" "$(state backups)"
 }
 
-# The ledger and the store cannot be read: no backup can be made. The same system continues. Another one gets the data
-# only after this is mended.
+# The ledger and the store cannot be read, so no backup can be made. The same system continues. Another one gets the
+# data only after a repair.
 starts_cannot_tell() {
 	local digest
 

@@ -10,8 +10,8 @@
 BEFORE=/var/lib/greenboot-etcd/before-maintenance.db
 
 
-# fragmented_etcd KIND: a database of 10 MB and more, nearly all of it free. The log of the case
-# does without the values.
+# fragmented_etcd KIND: makes a database of 10 MB and more, nearly all of it free. The case's log leaves the values
+# out.
 fragmented_etcd() { begin_with fragmented "$1"; }
 fragmented_anew() {
 	device "$1"
@@ -46,7 +46,7 @@ by_hand() { # KIND
 	assert_eq "size after" "$(of .size_after)" "$(db_size)"
 	(($(of .size_after) * 10 < before)) || fail "no smaller: $OUT"
 	assert_some duration "$(of .duration_usec)"
-	# Not a key, a revision or an event more.
+	# No key, revision or event is added.
 	assert_eq state "$(etcd_state)" "$state"
 	copied "$1" "$(of .backup)" "$state"
 	assert_exit 0 gbe defrag --no-backup
@@ -54,7 +54,7 @@ by_hand() { # KIND
 	! grep -q "kept as it was" <<<"$OUT" || fail "a copy was taken: $OUT"
 }
 
-# copied KIND BACKUP STATE: what was kept is sound, and is what etcd had.
+# copied KIND BACKUP STATE: expects that the kept backup is sound and has etcd's state.
 copied() {
 	local hash
 
@@ -113,14 +113,14 @@ by_timer() { # KIND
 	assert_missing "$ROOT$BEFORE"
 	assert_exit 0 hook defrag
 	assert_eq "what it said" "$ERR" ""
-	# Down, or without data: that is for others to say.
+	# etcd is down, or the data is missing: other programs report this.
 	kill_etcd
 	assert_exit 0 hook defrag
 	rm -rf "$DATA"
 	assert_exit 0 hook defrag
 }
 
-# Nothing is due, and etcd is not healthy: that is for the health check to say.
+# Nothing is due, and etcd is unhealthy: the health check reports this.
 timer_without_quorum() {
 	device xfs
 	ETCD_OPTIONS=(--strict-reconfig-check=false)
@@ -133,7 +133,7 @@ timer_without_quorum() {
 	assert_exit 7 gbe health
 }
 
-# refused STATUS WHY ARG...: nothing is done, in one line.
+# refused STATUS WHY ARG...: expects one line and no change.
 refused() {
 	assert_exit "$1" gbe --json defrag "${@:3}"
 	fits error
@@ -162,7 +162,7 @@ refusals() {
 		--root="$ROOT" defrag
 	assert_match "without rights" "$ERR" "*needs root*"
 	assert_eq size "$(db_size)" "$before"
-	# A foreign etcd answers there, which does not have this data open.
+	# A foreign etcd answers, which does not have this data open.
 	mv "$DATA" "$DATA.elsewhere"
 	refused 1 "*no etcd data in*"
 	cp -a "$DATA.elsewhere" "$DATA"
@@ -172,7 +172,7 @@ refusals() {
 	assert_eq "what is left" "$(find "$ROOT/var/lib/greenboot-etcd" -name 'before*')" ""
 }
 
-# Other certificates than etcd's: nothing is asked, and nothing done.
+# The certificates are not etcd's: no question is asked, and nothing is done.
 certificates_wrong() {
 	device xfs
 	etcd_over_tls "$ROOT/etc/pki"
@@ -187,7 +187,7 @@ certificates_wrong() {
 	refused 7 "*has expired*"
 }
 
-# No room for a second database: said before etcd would find out.
+# The disk lacks room for a second database: the message comes before etcd fails.
 full() { # KIND
 	local before
 
@@ -200,21 +200,21 @@ full() { # KIND
 	assert_exit 0 gbe defrag --no-backup
 }
 
-# etcd is killed while it is at it: no word of success, and the data is what it was.
+# etcd is killed during the work: success is not reported, and the data is unchanged.
 etcd_dies() {
 	local state pid n
 
 	fragmented_etcd xfs
 	state=$(etcd_state)
 	for n in 1 2 3; do
-		# Stopped, so that it cannot be through before it is killed.
+		# etcd is stopped first, so that it cannot finish before the kill.
 		GREENBOOT_ETCD_FAULT="defrag-locked=stop" "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" \
 			defrag --no-backup >"$GBE_MEM/out" 2>"$GBE_MEM/err" &
 		pid=$!
 		until_halted "$pid"
 		kill -STOP "$ETCD_PID"
 		kill -CONT "$pid"
-		# Long enough on a busy machine: it asks, and the halted etcd does not answer.
+		# On a busy machine this is long enough: the command asks, and the halted etcd does not answer.
 		sleep "2.$n"
 		kill_etcd
 		rc=0
@@ -224,7 +224,7 @@ etcd_dies() {
 		start_etcd
 		assert_eq state "$(etcd_state | cut -d' ' -f1-3)" "$(cut -d' ' -f1-3 <<<"$state")"
 	done
-	# And killed as soon as there is something half done.
+	# The same, with a kill as soon as a half-done file exists.
 	"$(program greenboot-etcd)" --root="$ROOT" defrag --no-backup >"$GBE_MEM/out" 2>&1 &
 	pid=$!
 	for ((n = 0; n < 20000; n++)); do
@@ -238,7 +238,7 @@ etcd_dies() {
 	assert_eq "left of it" "$(compgen -G "$DATA/member/snap/db.tmp.*" || true)" ""
 }
 
-# An etcd that does not answer is not waited for.
+# The command does not wait for an etcd that does not answer.
 hangs() {
 	local began
 
@@ -255,7 +255,7 @@ hangs() {
 
 # ---- the stopped database ----
 
-# with_tools ETCD...: etcd's programs are also below ROOT.
+# with_tools ETCD...: installs etcd's programs below ROOT.
 with_tools() {
 	local program
 
@@ -263,11 +263,11 @@ with_tools() {
 	for program; do
 		cp --reflink=auto "$(command -v "$program")" "$ROOT/usr/bin/${program##*/}"
 	done
-	# They were installed long ago.
+	# The programs have an old date.
 	sync -f "$ROOT"
 }
 
-# stopped KIND [ETCD]: a database that is nearly all free, and not in use. STATE, SIZE.
+# stopped KIND [ETCD]: makes a stopped database that is nearly all free. Sets STATE and SIZE.
 stopped() {
 	fragmented_etcd "$1"
 	STATE=$(etcd_state)
@@ -278,13 +278,13 @@ stopped() {
 	STORE=$ROOT/var/lib/greenboot-etcd/backups
 }
 
-# as_before: etcd's again, and with everything in it.
+# as_before: expects that etcd starts on it and has all of its content.
 as_before() {
 	assert_eq owner "$(find "$DATA/member" ! -user 1234 -o ! -group 1234)" ""
 	assert_eq mode "$(stat -c %a "$DATA/member/snap/db")" 600
 	assert_exit 0 gbe verify --full --data
 	start_etcd
-	# (The term is one more.)
+	# (The term is one higher.)
 	assert_eq state "$(etcd_state)" "$STATE"
 	stop_etcd
 	chown -R 1234:1234 "$DATA"
@@ -373,7 +373,7 @@ live_killed() { # KIND
 	assert_eq "in the end" "$(etcd_state | cut -d' ' -f1-3)" "$state"
 }
 
-# Another one is made of it, which etcd starts from; it is as it was.
+# etcd starts from the database that is made of it. The original is unchanged.
 backup_anew() { # KIND [ETCD TOOL]
 	local was
 
@@ -422,7 +422,7 @@ backup_refused() {
 	assert_eq "nothing made" "$(ls -A "$STORE")" large
 }
 
-# Killed, or with the power gone, at each step: there is another one, whole, or nothing.
+# Killed, or with a power cut, at each step: the new database is complete, or missing.
 backup_killed() { # KIND
 	local point was
 
@@ -444,7 +444,7 @@ backup_killed() { # KIND
 	done
 }
 
-# A planned shutdown, a defragmentation, a start: no other program has changed the data.
+# A planned shutdown, a defragmentation, a start: the data counts as unchanged by others.
 data_and_boot() {
 	stopped xfs
 	start_etcd
@@ -459,7 +459,7 @@ data_and_boot() {
 
 # ---- alarms ----
 
-# full_etcd KIND: a real quota, and a real end of it. The log of the case does without the values.
+# full_etcd KIND: fills etcd up to its real quota. The case's log leaves the values out.
 full_etcd() {
 	local n value answer=''
 
@@ -469,7 +469,7 @@ full_etcd() {
 	put first value
 	{ set +x; } 2>/dev/null
 	value=$(printf '%014000d' 1)
-	# The same keys over and over: it is history that fills it, first in large steps.
+	# The same keys are written over and over: history fills the database, first in large steps.
 	for ((n = 0; n < 11; n++)); do put_many again 100 "$value"; done
 	for ((n = 0; n < 200; n++)); do
 		answer=$(put_many again 10 "$value" 2>&1) || true
@@ -480,7 +480,7 @@ full_etcd() {
 }
 alarms() { gbe --json alarm list | jq -r '[.alarms[].alarm] | join(" ")'; }
 steps() { of '[.steps[] | .step + " " + .result] | join(", ")'; }
-# etcd's keys and their values, whatever became of their history.
+# Prints etcd's keys and values, whatever happened to their history.
 content() { ctl get '' --prefix --write-out=fields | grep -E '^"(Key|Value)"'; }
 
 alarm_clear() { # KIND
@@ -516,7 +516,7 @@ alarm_clear() { # KIND
 	assert_match text "$OUT" "*no alarm NOSPACE*"
 }
 
-# Without history to compact, the alarm would return at the next write: it stays, and a message says why.
+# Without history to compact, the alarm would return at the next write: the alarm stays, and a message says why.
 alarm_stays() {
 	full_etcd xfs
 	# etcd's own quota counts, and not the one in [run].
@@ -527,7 +527,7 @@ alarm_stays() {
 	assert_eq steps "$(steps)" "backup skipped, compact skipped, defrag done, disarm skipped"
 	assert_match reason "$(of .reason)" "*quota*delete keys*"
 	assert_eq alarms "$(alarms)" NOSPACE
-	# A person makes room, and forgets.
+	# A person makes room, and forgets the alarm.
 	del --prefix again/
 	config alarm compact-keep=1
 	assert_exit 0 gbe alarm clear --no-backup
@@ -541,7 +541,7 @@ alarm_stays() {
 	assert_eq steps "$(steps)" "backup skipped, compact skipped, defrag done, disarm done, prove done"
 }
 
-# The snapshot of a full etcd has the alarm of the member that it was taken of, and that is no member any more.
+# The snapshot of a full etcd has the alarm of its former member, which is not a member any more.
 alarm_of_the_gone() {
 	full_etcd xfs
 	mkdir -p "$ROOT/usr/bin"
@@ -583,7 +583,7 @@ alarm_corrupt() {
 	assert_eq alarms "$(alarms)" CORRUPT
 }
 
-# etcd goes away between two steps: the steps that are done are reported, and the next call resumes.
+# etcd ends between two steps: the finished steps are reported, and the next call resumes.
 # steps: alarm clear (the program keeps nothing of its own: etcd is killed, and not the program)
 alarm_half_way() {
 	local pid
@@ -602,7 +602,7 @@ alarm_half_way() {
 	OUT=$(<"$GBE_MEM/out")
 	fits alarm-clear
 	assert_match steps "$(steps)" "backup skipped, compact done, defrag *"
-	# (With an alarm, etcd's /health says no.)
+	# (With an alarm, etcd's /health is false.)
 	etcd_run "${ETCD_OPTIONS[@]}"
 	until gbe alarm list >/dev/null 2>&1; do nap 0.05; done
 	assert_eq alarms "$(alarms)" NOSPACE
@@ -633,7 +633,7 @@ alarm_refused() {
 	assert_match why "$ERR" "*no etcd runs on*"
 }
 
-# The backup is made, and etcd has no time for the rest.
+# The backup is made, and etcd does not answer in time for the rest.
 alarm_too_late() {
 	full_etcd xfs
 	config alarm compact-keep=1
@@ -645,7 +645,7 @@ alarm_too_late() {
 	put it works
 }
 
-# ---- what etcd says of itself ----
+# ---- etcd's status ----
 
 questions() {
 	local mine theirs
@@ -668,7 +668,7 @@ questions() {
 			.leader == .header.member_id] | join(" ")')"
 	assert_exit 0 gbe endpoint status
 	assert_match "a table" "$OUT" "ENDPOINT*IS LEADER*http://127.0.0.1:$ETCD_PORT*3.*true*false*"
-	# The question does not require root.
+	# The question does not need root.
 	chmod 0711 "$GBE_SCRATCH"
 	assert_exit 0 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
 		--root="$ROOT" member list

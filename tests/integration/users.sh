@@ -8,7 +8,8 @@
 . "$(dirname "$0")/../lib/all.sh"
 
 PASSWORD='pass word:of-root'
-# The status of a verb, one line each: for a client who is root or needs no user, for one whom etcd refuses, the verb.
+# Exit statuses, one line for each verb: for a client who is root or needs no user, and for a client whom etcd
+# refuses. The verb follows.
 VERBS="
 0 0 health
 0 0 status
@@ -26,10 +27,10 @@ VERBS="
 0 5 member update default http://127.0.0.1:PEER
 "
 
-# root_ctl WORD...: etcdctl as root of etcd.
+# root_ctl WORD...: runs etcdctl as etcd's user root.
 root_ctl() { ETCDCTL_USER="root:$PASSWORD" ctl "$@" >/dev/null; }
 
-# certificate NAME: of a client with that common name, signed by the CA of etcd_over_tls.
+# certificate NAME: makes a client's certificate with that common name, signed by the CA of etcd_over_tls.
 certificate() {
 	(
 		cd "$ROOT/etc/pki"
@@ -66,7 +67,7 @@ as_user() { # NAME FILE
 	config etcd user="$1" password-file="$2"
 }
 
-# every_verb allowed|refused
+# every_verb allowed|refused: runs every verb of the table.
 every_verb() {
 	local allowed refused verb want backups
 
@@ -94,11 +95,11 @@ every_verb() {
 	[[ $1 == allowed ]] || assert_eq "backups of what was refused" "$(gbe --json list | jq length)" "$backups"
 }
 
-# says_user yes|no: status and preflight say that etcd asks for a user.
+# says_user yes|no: expects that status and preflight say whether etcd asks for a user.
 says_user() {
 	local want=false
 	[[ $1 == no ]] || want=true
-	# status asks etcd for a moment only, and a busy machine takes longer.
+	# status waits for etcd only a moment, and a busy machine takes longer.
 	for _ in {1..60}; do
 		[[ $(json '[.etcd.warnings[] | select(test("etcd asks for a user"))] | length > 0' status) != "$want" ]] || break
 		nap 0.5
@@ -112,7 +113,7 @@ table() {
 	with_users
 	for client in plain "over_tls client"; do
 		$client
-		# etcd asks for no user, so that the password is not needed.
+		# etcd asks for no user, so the password is not needed.
 		as_user root /etc/nothing
 		every_verb allowed
 		no_user
@@ -132,7 +133,7 @@ table() {
 	says_user no
 }
 
-# A password that cannot be used is said, and where.
+# The message names the place of an unusable password.
 passwords() {
 	with_users
 	ctl auth enable >/dev/null
@@ -159,7 +160,7 @@ passwords() {
 	unconfig etcd password-file
 	assert_exit 5 gbe snapshot save /var/saved.db
 	assert_match "no file" "$ERR" "*there is no systemd credential etcd-password*"
-	# As systemd hands it to a unit.
+	# systemd passes it to a unit in this way.
 	mkdir "$GBE_MEM/credentials"
 	cp "$ROOT/etc/password" "$GBE_MEM/credentials/etcd-password"
 	CREDENTIALS_DIRECTORY=$GBE_MEM/credentials assert_exit 0 gbe snapshot save /var/saved.db
@@ -170,13 +171,13 @@ passwords() {
 	assert_exit 2 gbe snapshot save /var/other.db
 }
 
-# The units' programs; the password is in no file that they leave, and in no report.
+# The units' programs run. No file of theirs and no report has the password.
 units() {
 	with_users
 	cp "$(command -v "$ETCDCTL")" "$ROOT/usr/bin/"
 	assert_exit 0 hook health
 	assert_exit 0 hook green
-	# Something to defragment; what is free is known when the next commits are through.
+	# The database has something to defragment. The free size is known after the next commits.
 	{ set +x; } 2>/dev/null
 	put_many large 60 "$(printf '%014000d' 1)"
 	set -x
@@ -204,7 +205,8 @@ units() {
 		fail "the password is in a file"
 }
 
-# rehearsal ETCD: an update's etcd that works is not blamed for its users, and with a user it is asked everything.
+# rehearsal ETCD: expects that a working etcd of an update is not blamed for its users, and that all questions are
+# asked with a user.
 rehearsal() {
 	a_green xfs
 	put_many base 100

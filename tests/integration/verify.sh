@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# verify on the files of a real etcd: after an orderly stop, a kill under load, a power cut under load. Also on backups,
-# snapshots and damage.
+# verify on the files of a real etcd: after an orderly stop, a kill under load, a power cut under load. Also on
+# backups, snapshots and damage.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# verdict RESULT STATUS ARG...: of verify --json; leaves the report in OUT.
+# verdict RESULT STATUS ARG...: checks verify --json, and leaves the report in OUT.
 verdict() {
 	local result=$1 status=$2
 	shift 2
@@ -20,7 +20,7 @@ verdict() {
 codes() { jq -r '[.verified[].findings[] | select(.severity != "note") | .code] | join(" ")' <<<"$OUT"; }
 
 WRITERS=()
-# Writers that do not rest; etcd makes .snap files meanwhile.
+# The clients write all the time, and etcd makes .snap files meanwhile.
 write_on() {
 	local n
 	for n in 1 2 3; do
@@ -39,7 +39,7 @@ write_no_more() {
 	WRITERS=()
 }
 
-# No false alarm, whatever ended etcd.
+# Any end of etcd gives no false alarm.
 ends() { # KIND HOW
 	local n before
 
@@ -94,8 +94,8 @@ hashes() {
 	assert_match "codes" "$(codes)" "*snapshot-checksum*"
 }
 
-# One bit of the cluster's version: no checksum of the database covers it, and the log says another one. That is no
-# certain damage: the next start rewinds nothing.
+# One bit of the cluster's version is flipped. No checksum of the database covers it, and the log has another version.
+# The damage is not certain, so the next start restores nothing.
 version_bit() {
 	local db
 
@@ -130,7 +130,7 @@ backups() {
 	(($(jq '.verified | length' <<<"$OUT") >= 1)) || fail "no backup was verified"
 	cp -a "$entry/data" "$ROOT/var/copy"
 	verdict sound 0 --full /var/copy
-	# The log of a directory may lie elsewhere; that of a backup cannot.
+	# The log of a directory may lie elsewhere. The log of a backup may not.
 	rm -rf "$ROOT/var/copy/member/wal"
 	verdict cannot-tell 7 /var/copy
 	assert_eq codes "$(codes)" member-no-wal
@@ -147,7 +147,7 @@ backups() {
 motd() { tr -s "\n " " " 2>/dev/null <"$ROOT/run/motd.d/greenboot-etcd" || true; }
 grade() { json .grade show "$1"; }
 
-# Damage in a backup is recorded at once, and the advice names another backup, if one exists.
+# Damage in a backup is recorded at once. The advice names another backup, if one exists.
 graded() { # KIND
 	local newest older file error
 
@@ -193,7 +193,7 @@ graded() { # KIND
 	assert_exit 1 gbe restore --last-good
 }
 
-# Only what was read is printed.
+# Only values that were read are printed.
 text() {
 	a_green xfs
 	put_many more 1000

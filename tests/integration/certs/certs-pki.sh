@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Certificates that this program makes: certs init, issue, sign, renew and rotate-ca, as openssl, curl, a real etcd and
-# a real systemd see them.
+# Certificates that this program makes: certs init, issue, sign, renew and rotate-ca, checked by openssl, curl, a real
+# etcd and a real systemd.
 
 # shellcheck disable=SC2317,SC2119,SC2120,SC2016 # cases are called by name; arguments that are optional; expanded elsewhere
 # shellcheck source=tests/lib/all.sh
@@ -13,7 +13,7 @@
 PKI=/var/lib/greenboot-etcd-pki
 YEAR=$((365 * 86400))
 
-# pki_device [KIND]: a device whose etcd has a user of its own.
+# pki_device [KIND]: makes a device whose etcd has a user of its own.
 pki_device() {
 	device "${1:-xfs}"
 	PLACE=$ROOT$PKI
@@ -27,24 +27,25 @@ made() { # [OPTION...]: and init has made its certificates there
 	assert_exit 0 gbe certs init "$@"
 }
 faulty() { "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" "$@"; }
-# verified FILE...: by what is trusted now
+# verified FILE...: checks the files against the trusted authorities.
 verified() { openssl verify -x509_strict -CAfile "$LIVE/ca.crt" "$@"; }
 unverified() { ! verified "$@" || fail "still trusted: $*"; }
-# The kind of each entry, also if it is not a file.
+# Prints the kind of each entry, also if it is not a file.
 content() { [[ ! -f $1 ]] || cksum <"$1"; }
 serial() { openssl x509 -noout -serial -in "$1"; }
 until_of() { date +%s -d "$(openssl x509 -noout -enddate -in "$1" | cut -d= -f2)"; }
 san() { openssl x509 -noout -ext subjectAltName -in "$1" | sed -n '2s/^ *//p'; }
 authorities() { openssl crl2pkcs7 -nocrl -certfile "$1" | openssl pkcs7 -print_certs -noout | grep -c subject; }
 place_digest() { tree_digest "$PLACE"; }
-# with_clock SECONDS COMMAND...: on a device whose clock is ahead by so much.
+# with_clock SECONDS COMMAND...: runs COMMAND on a device whose clock is that much ahead.
 with_clock() {
 	clock_set "$1"
 	"${@:2}"
 	clock_set 0
 }
 
-# whole [authority-key-name]: live is complete, each key is its certificate's, all is trusted, and nothing else is left.
+# whole [authority-key-name]: checks that live is complete, each key matches its certificate, all certificates verify,
+# and nothing else is left.
 whole() {
 	local owner keys=$'0640 0 8 peer.key\n0640 0 8 server.key'
 
@@ -69,7 +70,7 @@ whole() {
 	)"
 	assert_eq "keys" "$(gbe --json certs list | jq -r '[.certificates[] | select(.path | test("live/(server|peer|client)")) |
 		select(.position == 1) | .key] | join(" ")')" "$PKI/live/client.key $PKI/live/peer.key $PKI/live/server.key"
-	# The certificates after one leaf serve all leaves.
+	# One chain of intermediate certificates serves all leaves.
 	openssl verify -CAfile "$LIVE/ca.crt" -untrusted "$LIVE/server.crt" -purpose sslclient "$LIVE"/{server,peer,client}.crt
 	openssl verify -CAfile "$LIVE/ca.crt" -untrusted "$LIVE/server.crt" -purpose sslserver -verify_ip 127.0.0.1 \
 		"$LIVE"/{server,peer}.crt
@@ -106,7 +107,7 @@ IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:etcd.example, IP Address:F
 	assert_match "renewal" "$(($(of .authority.renew_at) - EPOCHSECONDS))" "210[0-9]*"
 	assert_exit 0 gbe certs list
 	assert_match text "$OUT" "*Authority: CN=etcd CA *, until *Renewal:*"
-	# Not twice.
+	# A second call changes nothing.
 	BEFORE=$(place_digest)
 	assert_exit 5 gbe --json certs init
 	fits error
@@ -115,7 +116,7 @@ IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:etcd.example, IP Address:F
 	assert_exit 2 gbe certs rotate-ca --for=0
 	assert_exit 2 gbe certs init --undo
 	assert_eq "what lies there" "$(place_digest)" "$BEFORE"
-	# Below a root nothing is sealed.
+	# Below a root, keys are not sealed.
 	rm -rf "$PLACE"
 	assert_exit 5 gbe certs init --seal
 	assert_match why "$ERR" "*below --root no key is sealed*"
@@ -124,7 +125,7 @@ IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:etcd.example, IP Address:F
 	assert_exit 1 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" --root="$ROOT" certs init
 	assert_match why "$ERR" "*sudo*"
 	assert_missing "$LIVE"
-	# A name that is no common name, and a socket.
+	# A name that cannot be a common name, and a socket.
 	config etcd "name=$(printf 'ä%.0s' {1..70})" endpoint=unix:///run/etcd.sock
 	assert_exit 0 gbe certs init --for=10d
 	whole
@@ -133,7 +134,7 @@ IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:etcd.example, IP Address:F
 	assert_eq "no longer" "$(until_of "$LIVE/server.crt")" "$(until_of "$LIVE/ca.crt")"
 }
 
-# renewed WHY COMMAND...: that call makes all three again, and says why.
+# renewed WHY COMMAND...: expects that the call makes all three again and gives the reason.
 renewed() {
 	local name why=$1 ca
 	local -A old
@@ -172,10 +173,10 @@ renew() {
 	assert_eq "dry" "$(of '[.dry_run, .done, .reason] | map(tostring) | join(" ")')" "true false asked for"
 	assert_eq "what lies there" "$(place_digest)" "$BEFORE"
 	renewed "asked for" gbe --json certs renew --force
-	# Two thirds of its life, and all of it.
+	# After two thirds of its life, and after all of it.
 	with_clock $((240 * 86400)) nothing_due
 	with_clock $((245 * 86400)) renewed "server.crt: two thirds*" gbe --json certs renew
-	# Those are of a clock that was ahead.
+	# The certificates were made while the clock was ahead.
 	renewed "server.crt: it is valid only later*" gbe --json certs renew
 	with_clock $((366 * 86400)) renewed "server.crt: it has expired" gbe --json certs renew
 	config certs validity=5h
@@ -184,17 +185,17 @@ renew() {
 	renewed "*later*" gbe --json certs renew
 	nothing_due
 	with_clock 13300 renewed "server.crt: two thirds*" gbe --json certs renew
-	# Valid for six hours from then on, and an hour back.
+	# They are valid for six hours from then on, and one hour before.
 	assert_match "until" "$(($(until_of "$LIVE/client.crt") - EPOCHSECONDS))" "34[89]??"
 	unconfig certs validity
 	config certs "names=new.example"
 	renewed "*not for new.example" gbe --json certs renew
 	assert_match "names" "$(san "$LIVE/peer.crt")" "*DNS:new.example*"
 	nothing_due
-	# A name that goes is no reason.
+	# A removed name is not a reason.
 	unconfig certs names
 	nothing_due
-	# Another group of etcd's.
+	# etcd's group is another one.
 	chgrp 0 "$DATA"
 	renewed "asked for" gbe --json certs renew --force
 	rm -rf "$DATA"
@@ -202,7 +203,7 @@ renew() {
 	renewed "asked for" gbe --json certs renew --force
 }
 
-# With any defect of a leaf all are made again; the directory is complete afterwards.
+# If one leaf has any defect, all are made again. The directory is complete afterwards.
 leaves() {
 	local name
 	made
@@ -239,14 +240,14 @@ leaves() {
 	done
 }
 
-# lists: it does, and says at most that something cannot be read.
+# lists: expects that list succeeds. Its only complaint may be an unreadable entry.
 lists() {
 	local rc=0
 	OUT=$(gbe --json certs list) || rc=$?
 	[[ $rc == [07] ]] || fail "certs list: status $rc"
 	fits certs
 }
-# refused STATUS WHY: no verb that changes something does, and all lies there as it did.
+# refused STATUS WHY: expects that every verb that changes something refuses, and that all files are unchanged.
 refused() {
 	local before verb
 	before=$(place_digest)
@@ -308,7 +309,7 @@ hostile() {
 	assert_exit 5 gbe certs init
 	rm "$PLACE"
 	mv "$PLACE.real" "$PLACE"
-	# The live directory and the authority, reached through a symlink.
+	# A symlink leads to the live directory and to the authority.
 	mv "$LIVE" "$PLACE/real"
 	ln -s real "$LIVE"
 	refused 5 "*"
@@ -319,14 +320,14 @@ hostile() {
 	refused 5 "*"
 	rm "$LIVE/authority"
 	mv "$LIVE/real" "$LIVE/authority"
-	# Other entries at the places of the new ones.
+	# Other entries have the names of the new files.
 	mkdir -p "$PLACE/.partial/a/b"
 	ln -s /etc "$PLACE/.partial/c"
 	assert_exit 0 gbe certs renew --force
 	whole
 	assert_exists /etc/passwd
 	assert_exists "$ROOT/etc/greenboot-etcd"
-	# A data directory that is a symlink to a place of another group.
+	# The data directory is a symlink to a directory of another group.
 	mkdir -p "$ROOT/srv"
 	chgrp 99 "$ROOT/srv"
 	rm -rf "$DATA"
@@ -338,7 +339,7 @@ hostile() {
 # ---- rotation ----
 
 keep() { cp "$LIVE/server.crt" "$GBE_MEM/$1.crt"; } # NAME
-# step WHY OPTION...: one call, after which all is whole
+# step WHY OPTION...: makes one call, and checks that all files match.
 step() {
 	local why=$1
 	shift
@@ -372,7 +373,7 @@ rotation() {
 	assert_exit 0 gbe --json certs list
 	fits certs
 	assert_eq "rotation" "$(of '.authority | [.rotation, .due] | map(tostring) | join(" ")')" "trusted null"
-	# A renewal in between is the former authority's.
+	# A renewal between two steps uses the former authority.
 	renewed "asked for" gbe --json certs renew --force
 	openssl verify -CAfile "$LIVE/authority/ca.crt" "$LIVE/server.crt"
 	assert_exit 2 gbe certs rotate-ca --ca-cert=/x --ca-key=/x
@@ -406,7 +407,7 @@ rotation() {
 	step "step 3 undone*" --undo
 	verified "$GBE_MEM/first.crt" "$GBE_MEM/second.crt" "$LIVE/server.crt"
 	step "step 3*"
-	# All the way back.
+	# All steps are undone.
 	step "step 3 undone*" --undo
 	step "step 2 undone*" --undo
 	step "step 1 undone*" --undo
@@ -416,9 +417,9 @@ rotation() {
 	assert_exit 1 gbe certs rotate-ca --undo
 }
 
-# ---- the user's own authorities ----
+# ---- the user's authorities ----
 
-# authorities_make DIR: root (RSA), middle signed by it, leaf (not a CA), old (expired), later.
+# authorities_make DIR: makes root (RSA), middle signed by it, leaf (not a CA), old (expired), later.
 authorities_make() {
 	mkdir -p "$1"
 	(
@@ -434,7 +435,7 @@ authorities_make() {
 		done
 		openssl x509 -in root.crt -signkey root.key -days -1 -out old.crt
 		openssl pkey -in root.key -aes128 -passout pass:x -out passphrase.key
-		# Also the key, and no newline at the end.
+		# The same for the key. The file has no newline at the end.
 		{ cat middle.key middle.crt && head -c -1 root.crt; } >chain.pem
 		cp root.crt root-and-key.pem && cat root.key >>root-and-key.pem
 	)
@@ -443,7 +444,7 @@ authorities_make() {
 own() {
 	local own=/var/own server
 
-	# Both files are the device's: the machine that works on it has others of these names.
+	# Both files are on the device. The host has other files of these names.
 	pki_device
 	authorities_make "$ROOT$own"
 	[[ ! -e $own ]] || fail "$own is here"
@@ -462,7 +463,7 @@ own() {
 	assert_exit 1 gbe certs init --ca-cert="$own/none.crt" --ca-key="$own/root.key"
 	assert_exit 5 gbe certs init --ca-cert="$own/root.key" --ca-key="$own/root.key"
 	assert_missing "$LIVE"
-	# As with ssh: a key that others have access to is refused.
+	# Like ssh, the program refuses a key to which others have access.
 	for mode in 0644 0640 0602; do
 		chmod "$mode" "$ROOT$own/root-and-key.pem"
 		assert_exit 5 gbe certs init --ca-cert="$own/root-and-key.pem" --ca-key="$own/root-and-key.pem"
@@ -476,17 +477,17 @@ own() {
 	assert_eq "trusted" "$(openssl x509 -in "$LIVE/ca.crt" | cksum)" "$(openssl x509 -in "$ROOT$own/root.crt" | cksum)"
 	verified "$LIVE"/{server,peer,client}.crt
 	renewed "asked for" gbe --json certs renew --force
-	# From the root to one that it has signed, with the chain.
+	# The authority changes from the root to an intermediate that the root has signed, with the chain.
 	step "step 1*" --ca-cert="$own/chain.pem" --ca-key="$own/middle.key"
 	assert_eq "trusted" "$(authorities "$LIVE/ca.crt")" 3
 	assert_match "what is trusted" "$(openssl crl2pkcs7 -nocrl -certfile "$LIVE/ca.crt" | openssl pkcs7 -print_certs -noout | xargs)" "*CN = root*CN = middle*CN = root*"
 	step "step 2*"
 	step "step 3*"
 	assert_eq "chain" "$(authorities "$LIVE/server.crt")" 2
-	# Also by who has only the root.
+	# A client that has only the root also verifies it.
 	openssl verify -CAfile "$ROOT$own/root.crt" -untrusted "$LIVE/server.crt" "$LIVE/server.crt"
 	nothing_due
-	# curl, with a server that asks for a client's certificate.
+	# curl asks a server that wants a client's certificate.
 	etcd_ports
 	openssl s_server -quiet -accept "127.0.0.1:$ETCD_PORT" -cert "$LIVE/server.crt" -cert_chain "$LIVE/server.crt" -key "$LIVE/server.key" \
 		-CAfile "$ROOT$own/root.crt" -Verify 3 -verify_return_error -www </dev/null >&2 &
@@ -497,7 +498,7 @@ own() {
 	! curl -sS -m 9 --cacert "$ROOT$own/root.crt" "https://localhost:$ETCD_PORT/" || fail "without a client's certificate"
 	kill "$server"
 	wait "$server" || true
-	# An authority that ends: leaves until then, none after it, a new authority is the way out.
+	# The authority expires: leaves are valid until then and cannot be issued after it. A new authority solves it.
 	rm -rf "$PLACE"
 	openssl x509 -in "$ROOT$own/root.crt" -signkey "$ROOT$own/root.key" -days 20 -out "$ROOT$own/short.crt"
 	assert_exit 0 gbe certs init --ca-cert="$own/short.crt" --ca-key="$own/root.key"
@@ -530,7 +531,8 @@ clocks() {
 	assert_exit 0 gbe --json certs list
 	fits certs
 	assert_eq "nothing is due" "$(of .authority.due)" null
-	# A clock that was reset to a day before the authority was made: it may be the certificates that are right.
+	# The clock was set back to a day before the authority was made: the certificates may be right, and the clock
+	# wrong.
 	with_clock $((-9 * 86400)) assert_exit 5 gbe certs renew
 	assert_match why "$ERR" "*valid only from*set the clock*"
 	clock_set 1970
@@ -540,7 +542,7 @@ clocks() {
 	assert_exit 5 gbe certs renew
 	clock_set 0
 	assert_eq "what lies there" "$(place_digest)" "$BEFORE"
-	# Made by a clock that was years ahead; it is right now.
+	# The clock was years ahead when the authority was made, and is right now.
 	rm -rf "$PLACE"
 	with_clock $((3 * YEAR)) assert_exit 0 gbe certs init
 	assert_exit 5 gbe certs renew
@@ -551,7 +553,7 @@ clocks() {
 }
 whole_now() { openssl verify -CAfile "$LIVE/ca.crt" "$1"; }
 
-# ---- for others ----
+# ---- certificates for others ----
 
 issued() {
 	local name out rc
@@ -575,7 +577,7 @@ issued() {
 		verified -purpose sslserver -verify_ip ::7 "$out/$name.crt"
 		assert_match "until" "$(($(until_of "$out/$name.crt") - EPOCHSECONDS))" "172[78]*"
 	done
-	# Existing files are not replaced, and nothing else is removed, there or in the caller's directory.
+	# Existing files are not replaced. No other file is removed, there or in the caller's directory.
 	cp "$out/server.key" "$out/server.crt" "$GBE_MEM/"
 	echo mine >"$GBE_MEM/cwd/half.key"
 	: >"$out/half.crt"
@@ -594,7 +596,7 @@ issued() {
 	assert_exit 1 gbe certs issue half --client
 	assert_eq "of another" "$(<"$ROOT/half.key")" mine
 	rm "$ROOT/half.crt" "$ROOT/half.key"
-	# Relative to the root, as every path of the device.
+	# The path is relative to the root, like every path of the device.
 	: >"$ROOT/there.crt"
 	echo mine >"$GBE_MEM/cwd/there.key"
 	(cd "$GBE_MEM/cwd" && ! gbe certs issue there --client) || fail "replaced"
@@ -653,7 +655,7 @@ signed() {
 	whole
 }
 
-# No key is anywhere but in the files that are for it.
+# A key is only in the files that are for it.
 secrets() {
 	local key
 	made
@@ -662,7 +664,7 @@ secrets() {
 		--json certs renew --force >"$GBE_MEM/said" 2>&1
 	key=$(sed -n 3p "$LIVE/client.key")
 	! grep -F -e "$key" -e PRIVATE "$GBE_MEM/said" || fail "it prints a key"
-	# Once each, into its file.
+	# Each key is printed once, into its file.
 	assert_eq "keys that are written" "$(grep -c 'BEGIN PRIVATE KEY' "$GBE_MEM/trace")" 4
 	assert_eq "keys that are not in files" "$(grep -E '(write\([12],|send|execve).*PRIVATE KEY' "$GBE_MEM/trace")" ""
 	assert_exit 0 gbe diagnose /var/out/d.tar.gz
@@ -676,8 +678,8 @@ secrets() {
 
 # ---- cuts ----
 
-# Killed, and the power cut, at each fault point that OPTION... passes: what was live, or what is; the next call of it
-# finishes that, and nothing is left.
+# The program is killed, and the power cut, at each fault point that OPTION... passes. Live is the old or the new
+# state. The next call finishes it and leaves nothing.
 cuts() { # KIND PREPARE VERB...
 	local kind=$1 prepare=$2 point rc points FS_SIZE=512M
 	shift 2
@@ -687,7 +689,7 @@ cuts() { # KIND PREPARE VERB...
 	sync -f "$ROOT"
 	mapfile -t points < <(GREENBOOT_ETCD_FAULT_TRACE=1 faulty certs "$@" 2>&1 >/dev/null |
 		sed -n 's/^fault-point \([^ ]*\) \([0-9]*\)$/\1@\2/p' | grep -v "^own-dir-made\|^lock\|^reserve" | sort -u)
-	# The steps of the change, and of one file.
+	# The fault points are the steps of the change, and those of one file.
 	[[ ${LEVEL:-ci} != ci ]] || mapfile -t points < <(printf '%s\n' "${points[@]}" | grep '^pki-\|@1$')
 	((${#points[@]} > 1)) || fail "no fault points: ${points[*]}"
 	echo "points: ${points[*]}"
@@ -706,7 +708,7 @@ cuts() { # KIND PREPARE VERB...
 			for name in server peer client; do
 				cmp <(openssl x509 -noout -pubkey -in "$LIVE/$name.crt") <(openssl pkey -pubout -in "$LIVE/$name.key")
 			done
-			# The very next call of another verb also leaves nothing.
+			# The next call of another verb also leaves nothing.
 			assert_exit 0 gbe certs renew
 			whole
 		elif [[ $1 != init ]]; then
@@ -744,7 +746,7 @@ fails() {
 	done
 }
 
-# The program that renews them is of the image, and the machine is another one.
+# The program that renews the certificates is in the image, and the machine is another one.
 below_root() {
 	pki_device
 	mkdir -p "$ROOT/var/own"
@@ -816,13 +818,13 @@ container_run() {
 			--advertise-client-urls=https://127.0.0.1:2379 --listen-peer-urls=https://127.0.0.1:2380 \\
 			--initial-advertise-peer-urls=https://127.0.0.1:2380 --initial-cluster=default=https://127.0.0.1:2380
 	EOF2
-	# The person starts it.
+	# The person starts etcd.
 	rm "$etc/systemd/system/multi-user.target.wants/etcd.service"
 	{
 		declare -f certificates
 		echo "LIVE=$PKI/live FAULTS=$BUILD_FAULTS/greenboot-etcd"
 		cat <<-'EOF2'
-			# by DIR COMMAND...: etcdctl as a client with what is in DIR
+			# by DIR COMMAND...: runs etcdctl as a client with the certificates in DIR.
 			by() { etcdctl --endpoints=https://127.0.0.1:2379 --dial-timeout=2s --command-timeout=3s --cacert=$1/ca.crt --cert=$1/client.crt --key=$1/client.key "${@:2}"; }
 			ctl() { by $LIVE "$@"; }
 			sum() { (cd $LIVE && find . -type f | sort | xargs cat | sha256sum | cut -c 1-16); }
@@ -860,12 +862,12 @@ renewed_live() {
 		! curl -sS --cacert $LIVE/ca.crt https://127.0.0.1:2379/health || wrong "curl without a certificate"
 		! etcdctl --endpoints=https://127.0.0.1:2379 --cacert=$LIVE/ca.crt --command-timeout=2s get k || wrong "no certificate"
 		gives 0 greenboot-etcd health
-		# For another one.
+		# The certificate is for another name.
 		mkdir /run/other
 		gives 0 greenboot-etcd certs issue client --client --out=/run/other
 		cp $LIVE/ca.crt /run/other/
 		gets /run/other
-		# A load, while all is replaced.
+		# A client keeps writing while all certificates are replaced.
 		touch /run/load
 		while [[ -e /run/load ]]; do
 			ctl put "$RANDOM" x || ctl put "$RANDOM" x || echo lost >>/run/lost
@@ -886,7 +888,7 @@ renewed_live() {
 		is "shown" "$(openssl s_client -connect 127.0.0.1:2379 -cert $LIVE/client.crt -key $LIVE/client.key </dev/null 2>/dev/null |
 			openssl x509 -noout -serial)" "$(openssl x509 -noout -serial -in $LIVE/server.crt)"
 		gets /run/other
-		# An authority that the running etcd does not know.
+		# The running etcd does not know this authority.
 		cp -a $LIVE/authority /run/authority
 		openssl req -x509 -newkey rsa:2048 -nodes -keyout $LIVE/authority/ca.key -out $LIVE/authority/ca.crt -days 9 -subj /CN=stranger
 		old=$(sum)
@@ -896,7 +898,7 @@ renewed_live() {
 		is "left" "$(ls -A ${LIVE%/live})" live
 		gets && gets /run/other
 		cp /run/authority/ca.* $LIVE/authority/
-		# By the units: a name more.
+		# The units add a name.
 		printf '[certs]\nnames=more.example\n' >/etc/greenboot-etcd/greenboot-etcd.conf.d/x.conf 2>/dev/null ||
 			{ mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d && printf '[certs]\nnames=more.example\n' >/etc/greenboot-etcd/greenboot-etcd.conf.d/x.conf; }
 		old=$(sum)
@@ -916,7 +918,7 @@ renewed_live() {
 		until [[ $(systemctl is-active greenboot-etcd-renew.service) != activating ]]; do sleep 0.05; done
 		is "the service" "$(systemctl show -P Result greenboot-etcd-renew.service)" success
 		gets && clean
-		# etcd is down: no member is asked.
+		# etcd is down, so no member is asked.
 		systemctl stop etcd
 		gives 0 greenboot-etcd certs renew --force
 		clean
@@ -948,7 +950,7 @@ rotated_live() {
 		step "step 2"
 		is "not restarted" "$(started)" "$at"
 		keep second
-		# With both authorities and the former client's certificate: until step 3.
+		# Until step 3, both authorities and the former client's certificate work.
 		gets /run/both
 		step "step 2 undone" --undo
 		gets /run/first && gets /run/second && gets /run/both
@@ -963,7 +965,7 @@ rotated_live() {
 		step "step 1 undone" --undo
 		gets /run/first
 		getsnt /run/second
-		# A unit that does not start again: it is put back.
+		# A unit does not start again: the old certificates are put back.
 		step "step 1"
 		old=$(sum)
 		mkdir -p /run/systemd/system/etcd.service.d
@@ -993,7 +995,7 @@ sealed() {
 		starts
 		gives 0 greenboot-etcd certs renew --force
 		gets && clean
-		# By the unit, in its sandbox.
+		# The unit runs it in its sandbox.
 		rm $LIVE/server.crt
 		gives 0 systemctl start greenboot-etcd-renew.service
 		gets && clean
@@ -1006,7 +1008,7 @@ sealed() {
 		is "authority" "$(ls -A $LIVE/authority | xargs)" "ca.crt ca.key.cred other.crt other.key.cred"
 		gives 0 greenboot-etcd diagnose /run/d.tar.gz
 		! tar -xOzf /run/d.tar.gz | grep -a "PRIVATE KEY" || wrong diagnose
-		# Sealed by another machine.
+		# Another machine has sealed the key.
 		mv /var/lib/systemd/credential.secret /run/
 		old=$(sum)
 		gives 1 greenboot-etcd certs renew --force
@@ -1016,7 +1018,7 @@ sealed() {
 	EOF2
 }
 
-# The new certificates do not work, and etcd was down, or failed, before anybody looked.
+# The new certificates do not work, and etcd was down, or failed, before the check.
 failed_live() {
 	container_run "" <<-'EOF2'
 		gives 0 greenboot-etcd certs init
@@ -1036,7 +1038,7 @@ failed_live() {
 	EOF2
 }
 
-# Certificates that another program renews.
+# Another program renews these certificates.
 by_command() {
 	container_run $'[certs]\ndirectories=/var/lib/own\nrenew-command=/etc/renewer now' <<-'EOF2'
 		OWN=/var/lib/own

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A device that begins a cluster, and one that joins it, by a real systemd and real etcds.
+# One device begins a cluster and another joins it, with a real systemd and real etcds.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -9,8 +9,8 @@
 # shellcheck source=tests/lib/container.sh
 . "$(dirname "$0")/../../lib/container.sh"
 
-# container_run CONFIG [BOUND...]: a container whose etcd has no data yet, and a person who runs the
-# commands of stdin. CONFIG: more lines of greenboot-etcd.conf. BOUND: additional directories.
+# container_run CONFIG [BOUND...]: runs a container whose etcd has no data yet, and a person who runs the commands of
+# stdin. CONFIG has more lines of greenboot-etcd.conf. BOUND: additional directories.
 container_run() {
 	local etc program bound
 	PERSON_OPTIONS=()
@@ -34,18 +34,18 @@ container_run() {
 		Environment=ETCD_LISTEN_CLIENT_URLS=http://127.0.0.1:2379
 		ExecStart=$program --data-dir=/var/lib/etcd/default --heartbeat-interval=10 --election-timeout=100
 	EOF2
-	# The person starts it.
+	# The person starts etcd.
 	rm "$etc/systemd/system/multi-user.target.wants/etcd.service"
 	person
 }
 
-# person: the container boots, and the person does what stdin says.
+# person: boots the container, and lets the person run the commands of stdin.
 person() {
 	{
 		declare -f certificates
 		echo "LIVE=/var/lib/greenboot-etcd-pki/live"
 		cat <<-'EOF2'
-			# by DIR COMMAND...: etcdctl as a client with what is in DIR
+			# by DIR COMMAND...: runs etcdctl as a client with the certificates in DIR.
 			by() { etcdctl --endpoints=https://127.0.0.1:2379 --dial-timeout=2s --command-timeout=3s --cacert=$1/ca.crt --cert=$1/client.crt --key=$1/client.key "${@:2}"; }
 			ctl() { by $LIVE "$@"; }
 			sum() { (cd $LIVE && find . -type f | sort | xargs cat | sha256sum | cut -c 1-16); }
@@ -58,7 +58,8 @@ person() {
 				"$@" || rc=$?
 				is "status of $*" "$rc" "$want"
 			}
-			# comes COMMAND...: it ends well, if not at once: on a busy machine a cluster may be without a leader.
+			# comes COMMAND...: expects success after a while: on a busy machine a cluster may be without
+			# a leader.
 			comes() { for i in {1..240}; do ! "$@" || return 0; sleep 0.5; done; wrong "$* does not end well"; }
 			gets() { is value "$(by ${1:-$LIVE} get k --print-value-only)" v; }
 			getsnt() { ! by $1 get k || wrong "$1 is still let in"; }
@@ -76,8 +77,8 @@ person() {
 
 AS_SOUTH=(--name=south --peer-url=https://south.example:2380 --client-url=https://127.0.0.1:2379)
 
-# on_device_run: what stdin says, by the person of a device; out.json is for the host. Then, after a reboot, what
-# on_device_again is told.
+# on_device_run: lets the person of a device run the commands of stdin. out.json is for the host. After a reboot, the
+# person runs those of on_device_again.
 on_device_run() { with_words container_run "" "$BUILD_FAULTS"; }
 on_device_again() { with_words person; }
 with_words() {
@@ -91,7 +92,7 @@ with_words() {
 	)
 }
 
-# north: the first member, by hand: an etcd of the authority that is here.
+# north: makes the first member by hand: an etcd of this suite's authority.
 north() {
 	gives 0 greenboot-etcd certs init
 	mkdir -p /run/north
@@ -109,8 +110,7 @@ north() {
 	rm -rf "$LIVE"
 	printf '[etcd]\nendpoint=https://127.0.0.1:12379\ncacert=%s\ncert=%s\nkey=%s\n' /run/north/own/{ca.crt,client.crt,client.key} >/etc/north.conf
 }
-# begins_not POINT: the data may be gone, and setting it aside is half done: etcd must not start
-# with new data.
+# begins_not POINT: the data may be gone, and setting it aside is half done, so etcd must not start with new data.
 begins_not() {
 	[[ $1 == restore-exchanged || $1 == cluster-set-aside || $1 == cluster-settings-moved ]] || return 0
 	systemctl reset-failed etcd || true
@@ -124,7 +124,7 @@ steps() {
 	[[ $STEPS == cluster-intended* ]] || wrong "the program does not list its steps"
 	STEPS=$(sort -u <<<"$STEPS")
 }
-# ask_at [URL]: where greenboot-etcd asks; without: as it finds out.
+# ask_at [URL]: sets the endpoint of greenboot-etcd; without URL, it finds the endpoint itself.
 ask_at() {
 	mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d
 	rm -f /etc/greenboot-etcd/greenboot-etcd.conf.d/endpoint.conf
@@ -217,14 +217,14 @@ joins() {
 		kill %%
 		member_is "out again" "1 1 1"
 		[[ ! -e /var/lib/greenboot-etcd/cluster && ! -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "something is left"
-		# The same, once it has data.
+		# The same for a device that has data.
 		mkdir -p /etc/systemd/system/etcd.service.d
 		printf '[Service]\nExecStartPost=/bin/false\n' >/etc/systemd/system/etcd.service.d/fails.conf
 		systemctl daemon-reload
 		gives 1 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
 		[[ ! -e /var/lib/etcd/default/member && ! -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "something is left"
 		is "backups" "$(greenboot-etcd --json list | jq length)" 0
-		# The way back is cut, and a file that etcd does not know lay there.
+		# The way back is cut, and the directory had a file that etcd does not know.
 		comes n put quiet v
 		mkdir -p /var/lib/etcd/notes
 		echo mine >/var/lib/etcd/notes/file
@@ -240,7 +240,7 @@ joins() {
 		gives 0 greenboot-etcd health
 		is "the file" "$(cat /var/lib/greenboot-etcd/backups/*/data/notes/file)" mine
 		greenboot-etcd status | head -n 1 | grep '^Partly protected: lost data comes back from the other members' || wrong "$(greenboot-etcd status)"
-		# Repeated, it has nothing to do.
+		# A repeated call has nothing to do.
 		rm /run/token
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
 		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" --name=other
@@ -250,7 +250,7 @@ joins() {
 	fits cluster-setup
 }
 
-# A token of another site: its certificates are worth nothing here.
+# The token is from another site, so its certificates are useless here.
 joins_elsewhere() {
 	on_device_run <<-'EOF2'
 		north
@@ -266,7 +266,7 @@ joins_elsewhere() {
 		chmod 0640 /run/token
 		gives 5 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
 		chmod 0600 /run/token
-		# Files that an earlier version left, or that the device had for an etcd of its own.
+		# An earlier version, or the device's former etcd, left files.
 		gives 0 greenboot-etcd certs init
 		rc=0
 		greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" 2>/run/said || rc=$?
@@ -274,7 +274,7 @@ joins_elsewhere() {
 		grep "cluster reset --force" /run/said || wrong "no way out: $(cat /run/said)"
 		gives 0 greenboot-etcd cluster reset --force
 		[[ ! -e $LIVE ]] || wrong "the certificates stay"
-		# A token of the time between two steps of a rotation has both authorities.
+		# A token from the time between two steps of a rotation has both authorities.
 		mkdir $LIVE
 		cp -r own/. $LIVE/
 		gives 0 greenboot-etcd certs rotate-ca
@@ -297,7 +297,7 @@ joins_cut() {
 		for point in $STEPS pki-written pki-exchanged; do
 			GREENBOOT_ETCD_FAULT=$point=kill $FAULTS cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}" || true
 			[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "no intent at $point"
-			# As /run is after a power cut.
+			# This is the state of /run after a power cut.
 			mv /run/token /run/kept
 			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
 			mv /run/kept /run/token
@@ -312,7 +312,7 @@ joins_cut() {
 	EOF2
 }
 
-# A join that was cut and then fails removes nothing: by now the data may be a voter's.
+# A join that was cut and then fails removes nothing, because the data may be a voter's.
 joins_keeps() {
 	on_device_run <<-'EOF2'
 		north
@@ -327,7 +327,7 @@ joins_keeps() {
 		gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
 		member_is "in" "2 2 2"
 		gets
-		# An operation that can never end.
+		# This operation can never end.
 		comes greenboot-etcd cluster leave
 		GREENBOOT_ETCD_FAULT=cluster-entered=kill $FAULTS cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}" || true
 		comes greenboot-etcd --config=/etc/north.conf member remove "$(greenboot-etcd --config=/etc/north.conf --json member list | jq -r '.members[] | select(.learner) | .id')"
@@ -338,8 +338,7 @@ joins_keeps() {
 	EOF2
 }
 
-# Out of the cluster: the data is a backup, the other member keeps running, and the device can join
-# again.
+# The device leaves the cluster: its data is a backup, the other member keeps running, and the device can join again.
 leaves() {
 	on_device_run <<-'EOF2'
 		STRICT=true north
@@ -365,16 +364,16 @@ leaves() {
 		member_is "in again" "2 2 2"
 		is "the data" "$(ctl get before --print-value-only)" v
 		comes n put while v
-		# The other one's update may take it down at any moment.
+		# An update may stop the other member at any moment.
 		n put greenboot-etcd/update-lock/default/1 '{"schema":1,"id":"0000000000000001","member":"north","state":"held","since":1}'
 		gives 5 greenboot-etcd cluster leave
 		n del greenboot-etcd/update-lock/default/1
-		# No other device would release its own lock.
+		# Another device never releases this lock.
 		gives 0 greenboot-etcd cluster lock
 		gives 5 greenboot-etcd cluster leave
 		gives 0 greenboot-etcd cluster unlock
 		member_is "nothing happened" "2 2 2"
-		# Two of two are needed.
+		# A cluster of two needs both.
 		kill -STOP "$(pgrep -of 'etcd --name north')"
 		gives 7 greenboot-etcd cluster leave
 		kill -CONT "$(pgrep -of 'etcd --name north')"
@@ -402,7 +401,7 @@ leaves_cut() {
 			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${AS_SOUTH[@]}"
 			is "the data, after $point" "$(ctl get "$point" --print-value-only)" v
 		done
-		# Another cluster answers at the address: its list does not say that this device is out.
+		# Another cluster answers at the address, and its list does not prove that this device is out.
 		GREENBOOT_ETCD_FAULT=cluster-intended=kill $FAULTS cluster leave || true
 		pkill -f -- '--name north '
 		while pgrep -f -- '--name north '; do sleep 0.1; done
@@ -420,7 +419,7 @@ leaves_cut() {
 	EOF2
 }
 
-# Forgotten, and all of it restored; also over power cuts.
+# Everything is removed, and all of it is restored, also over power cuts.
 resets() {
 	on_device_run <<-'EOF2'
 		back() {
@@ -455,7 +454,8 @@ resets() {
 			gives 0 greenboot-etcd undo
 			back "after $point"
 		done
-		# Another cluster meanwhile: undo exchanges both, and once more.
+		# The device joined another cluster meanwhile: undo exchanges both, and a second undo exchanges them
+		# again.
 		gives 0 greenboot-etcd cluster reset
 		gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
 		comes ctl put k other
@@ -553,8 +553,8 @@ resets_mount() {
 			[[ $point == none ]] || gives 0 greenboot-etcd cluster reset
 			mountpoint /var/lib/etcd
 			[[ ! -e /var/lib/etcd/default/member && ! -e $LIVE ]] || wrong "something is left after $point"
-			# The backup is on the mount: without the mount, the program cannot know
-			# that a backup is missing.
+			# The backup is on the mount: while it is not mounted, the program cannot know that a backup
+			# is missing.
 			mkdir -p /run/aside
 			mount --bind /var/lib/etcd /run/aside
 			umount /var/lib/etcd
@@ -582,9 +582,9 @@ resets_not() {
 		[[ -e /var/lib/etcd/default && ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "something happened"
 		gives 0 greenboot-etcd cluster reset --force
 		[[ ! -e /var/lib/etcd/default ]] || wrong "its data"
-		# Keys do not stay longer than the data that they belong to.
+		# Keys do not stay longer than their data.
 		compgen -G "${LIVE%/live}/of-*" || wrong "the certificates are not kept"
-		# An unreadable authority may be theirs.
+		# An authority that cannot be read may be that of the data.
 		manifest=$(ls -d /var/lib/greenboot-etcd/backups/*/manifest.json)
 		cp "$manifest" /run/manifest.json
 		echo '{' >"$manifest"
@@ -601,7 +601,7 @@ resets_not() {
 	EOF2
 }
 
-# etcd's log is in an unusual place, so its absence is not noticed.
+# etcd's log is in an unusual place, so the program does not notice that it is missing.
 joins_log_elsewhere() {
 	on_device_run <<-'EOF2'
 		mkdir -p /etc/systemd/system/etcd.service.d
@@ -619,8 +619,7 @@ joins_log_elsewhere() {
 		gives 0 systemctl start etcd
 		comes gets
 		is "the member" "$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')" "$id"
-		# With the configured place, greenboot-etcd notices; so does the supervisor if
-		# prerun dies.
+		# With the configured place, greenboot-etcd notices it. The supervisor notices it if prerun dies.
 		mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d
 		printf '[etcd]\nwal-dir=/var/lib/etcd/log\n' >/etc/greenboot-etcd/greenboot-etcd.conf.d/log.conf
 		systemctl daemon-reload
@@ -646,7 +645,7 @@ joins_log_elsewhere() {
 	EOF2
 }
 
-# A new cluster with what a backup, or a snapshot, has.
+# A new cluster is made from a backup, or from a snapshot.
 begins_from() {
 	on_device_run <<-'EOF2'
 		cluster_id() { greenboot-etcd --json cluster status | jq -r .cluster_id; }
@@ -680,9 +679,9 @@ begins_from() {
 	EOF2
 }
 
-# writes: keys one after the other by north, until it does not take one; /run/acked has the last one that it took.
+# writes: lets north write keys one after the other until it refuses one. /run/acked has the last accepted key.
 writes() { for ((i = 0; i < 5000; i++)); do n put "k$i" "$i" >/dev/null 2>&1 || break; echo "$i" >/run/acked; done; }
-# has_acked WHEN: south has every write that was acknowledged.
+# has_acked WHEN: expects that south has every acknowledged write.
 has_acked() {
 	local last count
 
@@ -725,7 +724,7 @@ recovers() {
 			gives 5 greenboot-etcd cluster recover
 			gives 5 greenboot-etcd cluster recover --data=/run/north/west
 			gives 0 greenboot-etcd --json cluster recover --data=/run/north/data -n
-			# Another cluster's.
+			# The data is from another cluster.
 			timeout 5 etcd --data-dir=/run/alien --listen-client-urls=http://127.0.0.1:52379 \
 				--advertise-client-urls=http://127.0.0.1:52379 --listen-peer-urls=http://127.0.0.1:52380 \
 				--initial-advertise-peer-urls=http://127.0.0.1:52380 --initial-cluster=default=http://127.0.0.1:52380 || true
@@ -743,7 +742,7 @@ recovers() {
 				systemctl stop etcd
 				gives 0 greenboot-etcd restore --force "$(greenboot-etcd --json list | jq -r '[.[] | select(.name | startswith("recover-"))][0].name')"
 			done
-			# This device has only a copy of the other one's data.
+			# This device has only a copy of the other member's data.
 			rm -r /var/lib/etcd/default/member
 			gives 1 greenboot-etcd cluster recover --data=/run/north/data 2>/run/said
 			grep '/var/lib/etcd has no etcd data; put a copy' /run/said || wrong "$(cat /run/said)"
@@ -759,8 +758,8 @@ recovers() {
 	fits cluster-recovered
 }
 
-# Both die at once, and only the follower's disk is left. With so few heartbeats it does not know
-# yet that the last write was committed.
+# Both die at once, and only the follower's disk is left. With so few heartbeats, the follower does not know yet that
+# the last write was committed.
 recovers_alone() {
 	on_device_run < <(
 		declare -f writes has_acked
@@ -784,7 +783,7 @@ recovers_alone() {
 	)
 }
 
-# west [NAME PORT]: one more member, by hand.
+# west [NAME PORT]: makes one more member, by hand.
 west() {
 	local environment name=${1:-west} port=${2:-22379}
 
@@ -801,7 +800,7 @@ west() {
 	comes greenboot-etcd --config=/etc/north.conf member promote "$name" --wait=30s
 }
 
-# Its data is damaged: it is copied again from the others, also over power cuts.
+# The member's data is damaged: it is copied again from the others, also over power cuts.
 rejoins() {
 	on_device_run < <(
 		declare -f west
@@ -829,7 +828,7 @@ rejoins() {
 				systemctl reset-failed etcd || true
 			done
 			greenboot-etcd --json list | jq -e '.[] | select(.set_aside)' >/dev/null || wrong "the damaged data is gone"
-			# The others know it at another address.
+			# The others have another address for it.
 			comes greenboot-etcd --config=/etc/north.conf member update south https://127.0.0.1:2380
 			systemctl stop etcd
 			truncate -s 4096 /var/lib/etcd/default/member/snap/db
@@ -871,7 +870,7 @@ rejoins_itself() {
 			WEST=$!
 			is "the timer" "$(systemctl is-active greenboot-etcd-rejoin.timer)" active
 			systemctl stop greenboot-etcd-rejoin.timer
-			# Its log vanishes before the timer has run.
+			# The log vanishes before the timer has run.
 			lose /wal
 			comes acts rejoined
 			comes works
@@ -888,7 +887,7 @@ rejoins_itself() {
 			kill -CONT $WEST
 			comes member_works "3 2 3"
 			[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "something is under way"
-			# It is let go where the member may not come back just then: it holds up the others.
+			# The update lock is released if the member may be unable to return: it stops the others.
 			GREENBOOT_ETCD_FAULT=rejoin-locked=kill $FAULTS cluster rejoin --if-needed || true
 			lock_is south || wrong "it was not cut"
 			cp /var/lib/greenboot-etcd/cluster.env /run/
@@ -920,7 +919,7 @@ rejoins_itself() {
 				acts none
 				is "the data after $point" "$(ctl get k --print-value-only)" v
 			done
-			# As the timer does it, where etcd cannot start.
+			# The timer does it, if etcd cannot start.
 			mkdir -p /run/systemd/system/greenboot-etcd-rejoin.timer.d
 			printf '[Timer]\nOnActiveSec=\nOnActiveSec=1s\nOnUnitInactiveSec=1s\n' >/run/systemd/system/greenboot-etcd-rejoin.timer.d/soon.conf
 			systemctl daemon-reload
@@ -928,7 +927,7 @@ rejoins_itself() {
 			systemctl start etcd || true
 			comes works
 			systemctl stop greenboot-etcd-rejoin.timer
-			# A voter that comes back without its log could break what it has agreed to: it is held back, and rejoins.
+			# A voter without its log could break its earlier promises, so it is held back and rejoins.
 			for gone in data log; do
 				comes acts none
 				id=$(greenboot-etcd --json member list | jq -r '.members[] | select(.name == "south") | .id')
@@ -944,7 +943,7 @@ rejoins_itself() {
 					wrong "the same member came back without its $gone"
 			done
 			comes acts none
-			# It is reset while it has the lock, which no other member gives back.
+			# The member is reset while it has the lock, which no other member releases.
 			damage
 			GREENBOOT_ETCD_FAULT=rejoin-locked=kill $FAULTS cluster rejoin --if-needed || true
 			comes lock_is south
@@ -955,10 +954,10 @@ rejoins_itself() {
 			comes greenboot-etcd cluster rejoin https://127.0.0.1:12379
 			comes goes_on
 			is "the data after a reset" "$(ctl get k --print-value-only)" v
-			# A person has taken it out.
+			# A person has removed the member.
 			comes greenboot-etcd --config=/etc/north.conf member remove south
 			damage
-			# The journal has it once.
+			# The journal has the message once.
 			for i in 1 2; do gives 0 systemctl start greenboot-etcd-rejoin.service; done
 			comes eval '[[ $(journalctl -u greenboot-etcd-rejoin.service -o cat | grep -c "have removed it") == 1 ]]'
 			acts waits "have removed it"
@@ -969,7 +968,7 @@ rejoins_itself() {
 	fits cluster-lock
 }
 
-# begins_three: this device begins a cluster, two more join it by hand, and it knows them.
+# begins_three: makes this device begin a cluster. Two more members join by hand, and the device knows them.
 begins_three() {
 	conf() { printf '[etcd]\nendpoint=https://127.0.0.1:%s\ncacert=%s\ncert=%s\nkey=%s\n' "$1" /run/north/own/{ca.crt,client.crt,client.key} >/etc/north.conf; }
 	gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
@@ -988,17 +987,18 @@ begins_three() {
 	comes greenboot-etcd cluster rejoin --if-needed
 }
 
-# The member that began the cluster: without data its etcd would begin it once more.
+# This member began the cluster: without data its etcd would begin a second one.
 rejoins_first() {
 	on_device_run < <(
 		declare -f west begins_three
 		cat <<-'EOF2'
 			ALONE="greenboot-etcd backup alone --live"
 			begins_three
-			# Its settings began a cluster, and do not any more since it has others.
+			# Its settings began a cluster. They stop doing so when it has other members.
 			state() { sed -n 's/^ETCD_INITIAL_CLUSTER_STATE=//p' /var/lib/greenboot-etcd/cluster.env; }
 			is "the settings" "$(state)" existing
-			# A step that could cut off another member, with an etcd that tells of them, and by the data alone.
+			# A step that could cut off another member is refused, with a running etcd and by the data
+			# alone.
 			gives 0 greenboot-etcd certs rotate-ca
 			gives 5 greenboot-etcd certs rotate-ca
 			systemctl stop etcd
@@ -1018,15 +1018,15 @@ rejoins_first() {
 					sleep 0.5
 				done
 				[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "it was not cut at $point"
-				# As a boot would.
+				# The next boot does the same.
 				systemctl reset-failed etcd || true
 				[[ $point == cluster-entered ]] || ! systemctl start etcd || wrong "etcd begins anew after $point"
 				for i in {1..20}; do greenboot-etcd cluster rejoin --if-needed; ! member_works "3 3 3" || break; sleep 0.5; done
 				member_is "back after $point" "3 3 3"
 				gets
 			done
-			# All of its data is gone, by any cause. A backup from the time when it was
-			# alone must not replace it.
+			# All data is gone, by any cause. A backup from the time of a single member must not replace
+			# it.
 			mkdir -p /etc/greenboot-etcd/greenboot-etcd.conf.d
 			printf '[restore]\non-missing-data=restore\n' >/etc/greenboot-etcd/greenboot-etcd.conf.d/missing.conf
 			is "the backup" "$(greenboot-etcd --json show alone | jq '.manifest.voters')" 1
@@ -1039,7 +1039,7 @@ rejoins_first() {
 			for i in {1..20}; do greenboot-etcd cluster rejoin --if-needed; ! member_works "3 3 3" || break; sleep 0.5; done
 			member_is "back without data" "3 3 3"
 			gets
-			# The same, where it leaves.
+			# The same if the member leaves.
 			GREENBOOT_ETCD_FAULT=cluster-set-aside=kill $FAULTS cluster leave || true
 			[[ ! -e /var/lib/etcd/default && -e /var/lib/greenboot-etcd/cluster ]] || wrong "it was not cut"
 			[[ ! -e /var/lib/greenboot-etcd/cluster.env ]] || wrong "etcd would begin the cluster once more"
@@ -1049,8 +1049,7 @@ rejoins_first() {
 	)
 }
 
-# The cases in which it must not, though it could: another device answers, another cluster, or
-# another call was faster.
+# The cases in which it must not rejoin: another device answers, another cluster answers, or another call was faster.
 rejoins_not() {
 	on_device_run < <(
 		declare -f west begins_three
@@ -1072,14 +1071,16 @@ rejoins_not() {
 			damage
 			comes member_works "3 2 3"
 
-			# A person asks another member for it: that one's health says nothing of this one's data.
+			# A person asks another member for it: the health of that member says nothing about this one's
+			# data.
 			printf '[etcd]\nendpoint=https://127.0.0.1:12379\n' >$DROPIN
 			comes said rejoined 'a member again'
 			rm $DROPIN
 			comes member_works "3 3 3"
 			gets
 
-			# Between the look at what is under way and the locks, another call has left something to be finished.
+			# Between the look at pending work and the locks, another call has left an unfinished
+			# operation.
 			damage
 			comes member_works "3 2 3"
 			comes eval 'GREENBOOT_ETCD_FAULT=cluster-set-aside=kill $FAULTS cluster rejoin https://127.0.0.1:12379 || [[ -e $INTENT ]]'
@@ -1098,7 +1099,7 @@ rejoins_not() {
 			is "its status" $rc 4
 			grep "another call has just changed the membership" /run/said || wrong "$(cat /run/said)"
 
-			# Meanwhile another device has become a member with the address.
+			# Meanwhile another device became a member with the address.
 			comes eval 'greenboot-etcd --config=/etc/north.conf --json member add https://south.example:2380 --name=other >/run/added'
 			env $(jq -r '.environment | to_entries | map(.key + "=" + .value) | join(" ")' /run/added) etcd --data-dir other \
 				--listen-client-urls https://127.0.0.1:32379 --advertise-client-urls https://127.0.0.1:32379 --listen-peer-urls https://127.0.0.1:2380 \
@@ -1114,7 +1115,7 @@ rejoins_not() {
 			comes member_works "3 3 3"
 			gets
 
-			# There is another cluster at the addresses now, also for a rejoin that is under way.
+			# Another cluster has the addresses now, also for a rejoin in progress.
 			damage
 			comes member_works "3 2 3"
 			comes eval 'GREENBOOT_ETCD_FAULT=cluster-intended=kill $FAULTS cluster rejoin https://127.0.0.1:12379 || [[ -e $INTENT ]]'
@@ -1135,7 +1136,7 @@ rejoins_not() {
 	)
 }
 
-# An etcd that is older than all others would not be let in again.
+# The others would not accept an etcd that is older than all of theirs.
 rejoins_older() {
 	need_etcd_next
 	with_words container_run "" "$BUILD_FAULTS" "${ETCD_NEXT%/*}" < <(
@@ -1166,7 +1167,7 @@ rejoins_older() {
 			jq -e '.action == "waits" and (.said | test("accepts no older member"))' /var/out.json || wrong "$(cat /var/out.json)"
 			member_is "nothing happened" "3 2 3"
 			greenboot-etcd --config=/etc/north.conf --json cluster status | jq -e '.update_lock == null' || wrong "the lock is taken"
-			# The device cannot join either.
+			# The device also cannot join.
 			comes greenboot-etcd --config=/etc/north.conf member remove south
 			gives 5 greenboot-etcd cluster reset
 			gives 0 greenboot-etcd cluster reset --force
@@ -1176,7 +1177,7 @@ rejoins_older() {
 	)
 }
 
-# The only member that knows the cluster does not answer while the new one's etcd starts, which ends then.
+# The only member that knows the cluster does not answer while the new etcd starts and ends.
 joins_patiently() {
 	on_device_run <<-'EOF2'
 		north
@@ -1195,7 +1196,8 @@ joins_patiently() {
 	EOF2
 }
 
-# 1 GiB, by the verb and by hand in turns, five times each: seconds until the member has its vote and is healthy.
+# The time for 1 GiB, by the verb and by hand in turns, five times each. It is measured in seconds, until the member
+# has its vote and is healthy.
 joins_large() {
 	local ours theirs
 	FS_SIZE=16G on_device_run <<-'EOF2'

@@ -3,7 +3,7 @@
 #
 # The update lock: devices with a real ostree sysroot and real etcds, which form one cluster.
 #
-#   N=       random histories (default 2)        SEED=  of the first one (default: the day's)
+#     N=       random histories (default 2)        SEED=  of the first one (default: the day's)
 
 # shellcheck disable=SC2016,SC2034,SC2317,SC2119,SC2153 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -17,7 +17,7 @@ DEVICE=
 ROOTS=()
 NETWORKS=() # of the devices: process ids; none: all are in the suite's
 
-# on N: from now on everything is of device N.
+# on N: makes device N the current one.
 on() {
 	{ local - && set +x; } 2>/dev/null
 	[[ $DEVICE != "$1" ]] || return 0
@@ -39,8 +39,7 @@ away() {
 	done | sed 's/^declare /declare -g /' >"$GBE_MEM/device$DEVICE"
 }
 
-# own_networks: each device has its own, and all of them a bridge. unplug N takes N's cable out, plug
-# puts it in again.
+# own_networks: gives each device a network, and all of them a bridge. unplug N and plug N remove and add N's cable.
 own_networks() {
 	local n
 	ip link add bridge type bridge
@@ -67,7 +66,7 @@ plug() {
 	UNPLUGGED=
 }
 
-# new_device N: up, with an etcd: the first of a cluster, or one more voter.
+# new_device N: makes a running device with an etcd: the first of a cluster, or one more voter.
 new_device() {
 	local port cluster
 	if [[ $1 != 1 ]]; then
@@ -103,7 +102,7 @@ new_device() {
 	judge green
 }
 
-# devices COUNT
+# devices COUNT: makes them.
 devices() {
 	local n HEALTH_TIMEOUT=4s
 	rm -f "$GBE_MEM"/device?
@@ -132,7 +131,7 @@ case_cleanup() {
 
 # ---- words ----
 
-# tick: what the timer starts; ACTION is what it did.
+# tick: runs the program that the timer starts. ACTION is what it did.
 tick() {
 	assert_exit 0 gbe --json cluster lock --for-update
 	fits cluster-lock
@@ -154,7 +153,7 @@ is_free() { ! held_back || fail "device $DEVICE: the update is held back"; }
 is_held_back() { held_back || fail "device $DEVICE: the update is not held back"; }
 lock_is() { assert_eq "the lock" "$(json "[.update_lock.state, .update_lock.member] | map(. // \"none\") | join(\" \")" cluster status)" "$1"; }
 record_state() { sed '/^sha256 /d' "$ROOT/var/lib/greenboot-etcd/update-lock" 2>/dev/null | jq -r .state 2>/dev/null || true; }
-# The trace shows the status that it came to.
+# The trace shows the resulting status.
 all_work() {
 	STATUS=$(gbe cluster status) || return
 	[[ $STATUS =~ 'Voters: '([0-9]+)' of '([0-9]+)' work' && ${BASH_REMATCH[1]} == "${BASH_REMATCH[2]}" ]]
@@ -163,7 +162,7 @@ comes_back() {
 	power_on
 	soon "a cluster that works" all_work
 }
-# goes_into NAME: the device reboots, and has that.
+# goes_into NAME: reboots the device, which must have NAME.
 goes_into() {
 	shutdown
 	comes_back
@@ -190,7 +189,7 @@ taken() {
 	goes_into B
 	ticks held
 	judge green
-	# The next update here waits until others had their chance.
+	# The next update of this device waits until other devices had their chance.
 	update A.1 A
 	ticks released
 	is_held_back
@@ -214,7 +213,7 @@ at_shutdown() {
 	goes_into B
 	judge green
 	ticks released
-	# An update for which it has the lock is not one that is staged later.
+	# A lock that was taken for one update does not count for an update that is staged later.
 	update A.1 A
 	ticks taken
 	unstage
@@ -242,7 +241,7 @@ second_waits() {
 	goes_into A
 	update B
 	ticks waits
-	# The first is down, and it has the lock.
+	# The first device is down and has the lock.
 	on 1
 	shutdown
 	on 2
@@ -296,13 +295,13 @@ red_stops() {
 	assert_match "what" "$OUT" "*is free: it was failed on device1*"
 	ticks taken
 	on 1
-	# It does not stop them again.
+	# The device does not stop them again.
 	ticks none
 	assert_missing "$ROOT/var/lib/greenboot-etcd/update-lock"
 	lock_is "held device2"
 }
 
-# The one that failed may try a better update first.
+# The device whose update failed may first try a better update.
 better_one() {
 	goes_red
 	on 1
@@ -334,7 +333,7 @@ one_is_down() {
 	soon "a cluster that works" all_work
 	ticks taken
 	is_free
-	# Once held it stays so.
+	# An update that is held back stays held back.
 	on 3
 	stop_etcd
 	on 1
@@ -370,7 +369,7 @@ goes_into_alone() {
 	booted "$1"
 }
 
-# The one that holds it, and then one that does not, is cut off from the others.
+# The holder, and then another device, is cut off from the others.
 partitioned() {
 	own_networks
 	devices 3
@@ -432,7 +431,7 @@ by_hand() {
 	assert_match "free" "$OUT" "*is free*"
 	on 2
 	ticks taken
-	# Another client removes the key: the device asks for the next turn again.
+	# Another client removes the key: the device asks for its turn again.
 	on 1
 	assert_exit 0 gbe cluster unlock --force
 	assert_exit 0 gbe cluster lock
@@ -444,7 +443,7 @@ by_hand() {
 	assert_exit 2 gbe cluster lock now
 }
 
-# The lease does not end the lock; it says that nothing is heard of the holder.
+# The end of the lease does not free the lock. It shows that the holder is silent.
 lease_ends() {
 	devices 3
 	update B
@@ -465,7 +464,7 @@ lease_ends() {
 	ticks taken
 }
 
-# A key that this program did not write, and a broken record.
+# Another program wrote the key, or the record is broken.
 foreign() {
 	local value
 	devices 1
@@ -524,7 +523,7 @@ with_rehearsal() {
 	is_held_back
 	ticks none
 	goes_into A
-	# The other way round.
+	# The other order.
 	assert_exit 0 gbe cluster lock
 	ctl put greenboot-etcd/update-lock/default/1 '{}' >/dev/null
 	update B
@@ -537,7 +536,7 @@ with_rehearsal() {
 	ctl del greenboot-etcd/update-lock/default/1 >/dev/null
 	ticks taken
 	is_free
-	# It waits, and then its rehearsal fails: the failed rehearsal keeps it back.
+	# The update waits, and then its rehearsal fails: the failed rehearsal holds it back.
 	unstage
 	ticks released
 	ctl put greenboot-etcd/update-lock/default/1 '{}' >/dev/null
@@ -564,7 +563,7 @@ with_rehearsal() {
 	is_held_back
 }
 
-# ticks_killed POINT: it ends there, and not before.
+# ticks_killed POINT: expects that it ends at POINT, and not before.
 ticks_killed() {
 	BUILD=$BUILD_FAULTS GREENBOOT_ETCD_FAULT=$1=kill assert_exit 137 gbe cluster lock --for-update
 }
@@ -607,7 +606,7 @@ killed() {
 
 POINTS=(wanted leased taken held removed failed)
 
-# together: devices whose etcd runs and which this one reaches, itself among them.
+# together: prints the devices whose etcd runs and which this one reaches, itself included.
 together() {
 	local n c=0
 	for n in 1 2 3; do
@@ -616,7 +615,7 @@ together() {
 	echo "$c"
 }
 
-# An update stops this device, or is on trial here: no other device may be in an update.
+# An update stops this device, or is on trial on it: no other device may update.
 begins_update() {
 	local n
 	for n in 1 2 3; do
@@ -637,7 +636,7 @@ goes_down() {
 	begins_update "a reboot into it"
 }
 
-# chance ONE-IN
+# chance ONE-IN: succeeds once in so many calls.
 chance() { ((RANDOM % $1 == 0)); }
 
 random_up() {
@@ -708,11 +707,11 @@ random_tick() {
 	failed) FAILED=$((FAILED + 1)) ;;
 	waits) WAITED=$((WAITED + 1)) ;;
 	esac
-	# Now people reboot, whether it is held back or not.
+	# Now people reboot, even if the update is held back.
 	! staged || chance 2 || goes_down
 }
 
-# Of those that say they hold it, one does.
+# At most one device claims the lock, and that one has it.
 one_holds() {
 	local n holders=0 id
 	[[ ! ${DOWN[DEVICE]} && $(together) -ge 2 ]] || return 0
@@ -736,11 +735,11 @@ history() {
 		one_holds
 	done
 	echo "seed $SEED: $NEXT staged, $BEGUN booted; ticks: $TAKEN taken, $RELEASED released, $WAITED waited, $FAILED failed; $UNLOCKED unlocked" >&2
-	# In the end all is well again.
+	# In the end all devices are well again.
 	[[ ! $UNPLUGGED ]] || plug
 	for n in 1 2 3; do
 		on "$n"
-		# A verdict at the end may take it down once more.
+		# A verdict at the end may stop the device once more.
 		while [[ ${DOWN[n]} ]]; do random_up; done
 	done
 	on 1

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The members of a cluster of real etcds: how they are, and changes of them, by hand and at random.
+# The members of a cluster of real etcds: their state, and changes by hand and at random.
 #
-#   N=       random histories (default 3)        SEED=  of the first one (default: the day's)
+#     N=       random histories (default 3)        SEED=  of the first one (default: the day's)
 #
-# etcd's own check is off (--strict-reconfig-check=false), so that nothing but the program keeps the quorum.
+# etcd's own check is off (--strict-reconfig-check=false), so that only the program keeps the quorum.
 
 # shellcheck disable=SC2034,SC2317,SC2119,SC2153 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -19,7 +19,7 @@ a_device() {
 	start_etcd "${ETCD_OPTIONS[@]}"
 }
 
-# new_ports: PORT and the next one are free, and unused by these tests.
+# new_ports: sets PORT. It and the next port are free, and unused by these tests.
 new_ports() {
 	local own=$ETCD_PORT
 
@@ -27,7 +27,7 @@ new_ports() {
 	PORT=$ETCD_PORT ETCD_PORT=$own
 }
 
-# options_of N PORT: of OUT, what the new etcd is to be started with, as options in PEER_OPTIONS; its ID.
+# options_of N PORT: reads from OUT the options for the new etcd into PEER_OPTIONS, and its ID.
 options_of() {
 	PEER_PORT[$1]=$2 ID=$(of .id)
 	PEER_OPTIONS[$1]="--name=peer$1 --data-dir=$GBE_MEM/peer$1 \
@@ -39,14 +39,14 @@ options_of() {
 		--heartbeat-interval=10 --election-timeout=100"
 }
 
-# join N: member peerN is added as a learner, started, and promoted.
+# join N: adds member peerN as a learner, starts it, and promotes it.
 join() {
 	new_ports
 	assert_exit 0 gbe --json member add "http://127.0.0.1:$((PORT + 1))" --name="peer$1" --no-backup
 	options_of "$1" "$PORT"
 	start_peer "$1"
 	assert_exit 0 gbe member promote "$ID" --wait=60s --no-backup
-	# etcd tells the name a moment later than that it has caught up.
+	# etcd reports the name a moment after the member has caught up.
 	assert_match "promoted" "$OUT" "* is a voter"
 }
 
@@ -120,7 +120,7 @@ refused() {
 	assert_exit 2 gbe member list --force
 	assert_exit 2 gbe member update default "http://127.0.0.1:$PORT" --no-backup
 	assert_exit 2 gbe cluster frob
-	# One after the other.
+	# Two members, one after the other.
 	assert_exit 0 gbe --json member add "http://127.0.0.1:$PORT" --name=peer1
 	fits member-change
 	assert_eq "the backup" "$(json .description show "$(of .backup)")" "before member add"
@@ -157,7 +157,7 @@ leader_goes() {
 	assert_exit 0 gbe member remove "$leader"
 	other=$(json '.members[] | .name' member list 2>/dev/null || true)
 	if [[ $leader == default ]]; then
-		# Its etcd has ended with that.
+		# That ended its etcd.
 		wait "$ETCD_PID" || true
 		ETCD_PID='' ETCD_PORT=${PEER_PORT[1]}
 		config_write
@@ -167,7 +167,7 @@ leader_goes() {
 	put after 1
 }
 
-# A dead member's place is taken by a new one, which gets all data.
+# A new member replaces a dead one, and gets all data.
 replaced() {
 	three
 	put_many base 50
@@ -187,7 +187,7 @@ replaced() {
 	assert_eq "keys at the new one" "$(ctl get --prefix '' --keys-only | grep -c .)" 51
 }
 
-# A member whose address is another one from its next start on.
+# A member has another address from its next start on.
 updated() {
 	local id
 
@@ -226,13 +226,13 @@ writes() {
 	return 1
 }
 
-# A step by the program never takes the quorum away: who could write before can write afterwards.
+# A step by the program never takes the quorum away: a cluster that could write can still write.
 random_step() {
 	local names name how n=$((RANDOM % 9)) could=no
 
 	! writes || could=yes
 	mapfile -t names < <(json '.members[] | .name // .id' member list 2>/dev/null)
-	# Without an answer, there is one that it knows.
+	# Without an answer, it is a member that the program knows.
 	[[ ${names[*]} ]] || names=(default)
 	name=${names[RANDOM % ${#names[@]}]}
 	DONE="$n $name"

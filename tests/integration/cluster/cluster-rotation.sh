@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A cluster of three devices, each with its own systemd, /var and address, takes a new authority as docs/certificates.md
-# says. The case drives them step by step, and restarts all of them.
+# A cluster of three devices takes a new authority as docs/certificates.md says. Each has its own systemd, /var and
+# address. The case drives them step by step, and restarts all of them.
 
 # shellcheck disable=SC2317,SC2119,SC2016,SC2030,SC2031 # cases are called by name; optional arguments; expanded elsewhere; a device is a subshell
 # shellcheck source=tests/lib/all.sh
@@ -12,7 +12,7 @@
 
 DEVICES=() # process ids
 
-# The actions of a device's person: the commands of the case, until the file "end" exists.
+# The device's person runs the commands of the case, until the file "end" exists.
 person() { # NUMBER
 	echo "export NUMBER=$1"
 	cat <<-'EOF2'
@@ -43,7 +43,7 @@ person() { # NUMBER
 	EOF2
 }
 
-# new_device NUMBER: it boots, and waits for what to do.
+# new_device NUMBER: boots it. It waits for commands.
 new_device() {
 	local etc var=$ROOT/var$1
 
@@ -72,7 +72,7 @@ new_device() {
 	DEVICES[$1]=$!
 }
 
-# at NUMBER: its person does what stdin says; words have to be those of person().
+# at NUMBER: lets its person run stdin, which uses the functions of person().
 at() {
 	local n
 
@@ -125,7 +125,7 @@ three() {
 	EOF2
 }
 
-# As the page says, with what it warns of.
+# The steps follow the page, with its warnings.
 rotates() {
 	three
 	at 1 <<-'EOF2'
@@ -134,14 +134,14 @@ rotates() {
 		# No other device has it yet.
 		gives 5 greenboot-etcd certs rotate-ca 2>/run/said
 		grep "member device[23].*certs rotate-ca --token=FILE" /run/said || wrong "$(cat /run/said)"
-		# By force: the others refuse new connections, which those that are open do not show.
+		# With --force: the others refuse new connections. Open connections do not show it.
 		gives 1 greenboot-etcd --json certs rotate-ca --force --timeout=3s >/run/said
 		jq -e '.put_back and .healthy' /run/said || wrong "not put back"
 		comes all_work
 		gives 0 greenboot-etcd cluster token /run/token
 		cp /run/token /shared/token
 	EOF2
-	# An authority of its own is of no use to the others.
+	# The others do not accept an authority that one device made alone.
 	at 2 <<-'EOF2'
 		gives 0 greenboot-etcd certs rotate-ca
 		gives 5 greenboot-etcd certs rotate-ca
@@ -154,7 +154,7 @@ rotates() {
 		chmod 0600 /run/token
 		gives 0 greenboot-etcd certs rotate-ca --token=/run/token
 		gives 2 greenboot-etcd certs rotate-ca --token=/run/token
-		# The third has not.
+		# The third device lacks it.
 		gives 5 greenboot-etcd certs rotate-ca
 	EOF2
 	at 3 <<-'EOF2'
@@ -167,7 +167,7 @@ rotates() {
 		gives 5 greenboot-etcd certs rotate-ca 2>/run/said
 		grep "member device[23].*certs rotate-ca" /run/said || wrong "$(cat /run/said)"
 	EOF2
-	# Step 1 cannot be undone any more: the first shows certificates of the next authority.
+	# Step 1 cannot be undone any more: the first device shows certificates of the next authority.
 	at 2 <<-'EOF2'
 		gives 5 greenboot-etcd certs rotate-ca --undo
 	EOF2
@@ -180,7 +180,7 @@ rotates() {
 			comes all_work
 		EOF2
 	done
-	# New connections only, and all of them at once.
+	# Checks new connections only, and all of them at once.
 	for n in 1 2 3; do
 		at "$n" <<-'EOF2'
 			systemctl restart etcd

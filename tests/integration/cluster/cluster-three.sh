@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A cluster of three devices with Debian's etcd as installed and no configuration of ours. The
-# story: init, two joins, the permanent loss of one device, a rejoin, a recovery, and an update of
-# all three in turn.
+# A cluster of three devices with Debian's etcd as installed, without a configuration of ours. The story: init, two
+# joins, the permanent loss of one device, a rejoin, a recovery, and an update of all three in turn.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -11,7 +10,7 @@
 # shellcheck source=tests/lib/container.sh
 . "$(dirname "$0")/../../lib/container.sh"
 
-# words: what each person knows; then what stdin says.
+# words: prints the functions that each person knows, and then stdin.
 words() {
 	cat <<-EOF2
 		NAME=$HOST BEFORE=$BEFORE
@@ -26,7 +25,7 @@ words() {
 			is "status of $*" "$rc" "$want"
 		}
 		comes() { for i in {1..240}; do ! "$@" || return 0; sleep 0.5; done; wrong "$* does not end well"; }
-		# say WHAT; await WHAT...: the devices tell each other how far they are.
+		# say WHAT; await WHAT...: tells the other devices about the progress, and waits for theirs.
 		say() { touch "/shared/$1"; }
 		await() { for what; do until [[ -e /shared/$what ]]; do [[ ! -e /shared/wrong ]] || exit 1; sleep 0.2; done; done; }
 		live=/var/lib/greenboot-etcd-pki/live
@@ -43,7 +42,7 @@ words() {
 	echo "echo all of it"
 }
 
-# deployed NAME: the deployment, with the etcd that Debian's package brings, and what the person does, as stdin says.
+# deployed NAME: makes the deployment with the etcd of Debian's package. stdin has the commands of the person.
 deployed() {
 	local etc wants
 
@@ -68,14 +67,15 @@ deployed() {
 	words >"$etc/person"
 }
 
-# booted NAME: boots it, until its person has turned it off.
+# booted NAME: boots it and waits until its person has turned it off.
 booted() {
 	run "$1" --bind="$SHARED:/shared"
 	! grep "not as it should be" "$LOG" >&2 || fail "$HOST: $(grep -o "not as it should be.*" "$LOG" | head -n 1)"
 	grep -q "all of it$" "$LOG" || fail "$HOST: the person gave up"
 }
 
-# device HOST NUMBER BEFORE: its life, which stdin begins. It is updated after the device BEFORE.
+# device HOST NUMBER BEFORE: plays the life of a device, which begins with stdin. It is updated after the device
+# BEFORE.
 device() {
 	HOST=$1 NUMBER=$2 BEFORE=$3
 	# The others do not wait for it.
@@ -111,7 +111,7 @@ three() {
 	ip link add site type bridge
 	ip link set site up
 	device north 1 "" >"$GBE_MEM/north.log" 2>&1 < <(cat <<-'EOF2'
-		# The package has started it, so that it has data.
+		# The package has started etcd, so the device has data.
 		ETCDCTL_API=3 comes etcdctl put installed v
 		gives 5 greenboot-etcd cluster init --name=north
 		gives 0 greenboot-etcd cluster reset
@@ -121,7 +121,7 @@ three() {
 		await west.in
 		comes three
 		comes ctl put first v
-		# One is lost permanently, and another device replaces it.
+		# One device is lost permanently, and another one replaces it.
 		say west.goes
 		await west.gone
 		gives 0 greenboot-etcd member remove west --wait=1min
@@ -129,7 +129,7 @@ three() {
 		await west.again south.again
 		has first
 		comes ctl put second v
-		# All but one are lost.
+		# All devices except one are lost.
 		say north.done
 		await west.stopped
 		systemctl stop etcd
@@ -148,7 +148,7 @@ three() {
 		gives 0 greenboot-etcd cluster join https://10.1.0.1:2379 --token=/shared/token --name=south
 		say south.in
 		await west.again
-		# Its database is damaged.
+		# The database of a device is damaged.
 		systemctl stop etcd
 		truncate -s 4096 /var/lib/etcd/default/member/snap/db
 		comes greenboot-etcd cluster rejoin https://10.1.0.1:2379

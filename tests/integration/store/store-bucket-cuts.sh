@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# store: in a bucket, cut at random. Each round draws a step and a cut: at one of the fault points
-# that the step passes, or at one of its requests, as measured before the first round. Then the
-# bucket's own files, the queue and the output are compared with a model of the promises. N=500: so
-# many rounds; else, as many as take a minute. SEED=S draws the same again, ROUND=R ends after that
-# round.
+# store: in a bucket, cut at random. Each round draws a step and a cut. A cut comes at one of the fault points that
+# the step passes, or at one of its requests, as measured before the first round. Then the bucket's files, the queue
+# and the output are compared with a model of the promises. N=500 plays so many rounds; the default is a minute.
+# SEED=S draws the same rounds again, ROUND=R ends after that round.
 
 # shellcheck disable=SC2317,SC2119 # the case is called by name
 # shellcheck source=tests/lib/all.sh
@@ -22,7 +21,7 @@ SECONDS_MOST=60
 
 STEPS=(push:small push:other push:large queue send send pull verify prune)
 CUTS=(kill kill kill moment fault fault fault fault server server power power power-asking clock none)
-# FAULT REQUESTS: an extended regular expression for `METHOD TARGET` of those that it makes a difference to.
+# FAULT REQUESTS: an extended regular expression for the `METHOD TARGET` that the fault affects.
 FAULTS='500 .
 503 .
 403 .
@@ -79,7 +78,7 @@ draw() { # NAME...: DRAWN is one of them
 	DRAWN=${all[RANDOM % ${#all[@]}]}
 }
 
-# draw_line TEXT: DRAWN is one line of it, NUMBER the how-manyth, from 1.
+# draw_line TEXT: sets DRAWN to one line of TEXT, and NUMBER to its number, from 1.
 draw_line() {
 	local lines
 
@@ -88,7 +87,8 @@ draw_line() {
 	DRAWN=${lines[NUMBER - 1]}
 }
 
-# requests_reach COUNT: the server has had so many since the round began, or the program has ended.
+# requests_reach COUNT: waits until the server has had so many requests since the round began, or the program has
+# ended.
 requests_reach() {
 	while (($(bucket_requests .) < $1)) && runs; do
 		nap 0.01
@@ -97,7 +97,7 @@ requests_reach() {
 
 runs() { [[ $(awk '{ print $3 }' "/proc/$PID/stat" 2>/dev/null) == [!Z] ]]; }
 
-# begin VERB...: starts the program with fault points; PID is itself, and no shell.
+# begin VERB...: starts the program with fault points. PID is the program itself, not a shell.
 begin() {
 	local clock=()
 	[[ $CLOCK == 0 ]] || clock=(GBE_TEST_CLOCK="$CLOCK")
@@ -106,7 +106,8 @@ begin() {
 	PID=$!
 }
 
-# old_ones COUNT: so many more in the bucket, of one hour of long ago: a prune removes nothing of the last hours.
+# old_ones COUNT: adds so many snapshots to the bucket, of one hour long ago: a prune removes nothing of the last
+# hours.
 old_ones() {
 	local n name file
 
@@ -120,7 +121,7 @@ old_ones() {
 	done
 }
 
-# step_verb STEP: sees to it that the step has something to do; sets VERB and SUM.
+# step_verb STEP: gives the step something to do, and sets VERB and SUM.
 step_verb() {
 	SUM=-
 	case $1 in
@@ -144,7 +145,7 @@ step_verb() {
 		;;
 	prune)
 		old_ones 3
-		# As the server is well, that is what may go, whatever comes between.
+		# With a working server, only these may be removed, whatever happens in between.
 		while read -r name; do
 			MAY_GO[$name]=1
 		done < <(json '.deleted[].name' store prune -n)
@@ -154,7 +155,7 @@ step_verb() {
 	esac
 }
 
-# Each step once, not cut: what it passes, asks, and takes.
+# Plays each step once without a cut, and measures its points, requests and time.
 measure() {
 	local step began round=0
 
@@ -177,7 +178,7 @@ measure() {
 	holds_promises
 }
 
-# draw_fault STEP: a line for the server: one that makes a difference to the request that it comes at.
+# draw_fault STEP: prints a line for the server: a fault that affects the request at which it comes.
 draw_fault() {
 	local request from
 
@@ -238,7 +239,7 @@ play() { # STEP CUT
 	CLOCK=0
 }
 
-# count_hit CUT: it came while the step was at work.
+# count_hit CUT: counts the cut if it came while the step was at work.
 count_hit() {
 	local hit=0
 
@@ -253,7 +254,7 @@ count_hit() {
 	((hit)) || echo "round $round: it did not hit"
 }
 
-# hits: how many cuts hit, of all and of each kind.
+# hits: prints how many cuts hit, of all and of each kind.
 hits() {
 	local cut drawn=0 hit=0 each=
 
@@ -328,7 +329,7 @@ holds_promises() {
 	[[ $LISTED == "$(xargs <<<"$there")" ]] || fail "round $round: listed $LISTED, and there is $there: $(<"$GBE_MEM/err")"
 }
 
-# With a server that is well, all that waits is sent: one that was begun, then the newest first.
+# With a working server, all queued snapshots are sent: first the one that was begun, then the newest first.
 drain() {
 	local waits=() begun=() sent name
 
@@ -356,7 +357,7 @@ cuts() {
 	done
 	gzip -c "$ROOT/var/small.db" >"$GBE_MEM/$DATA_FILE"
 	printf '{"etcdVersion": "3.4.23"}' >"$GBE_MEM/$META_FILE"
-	# Beside the device, so that its disk can be taken away.
+	# The directory is not on the device, so that the device's disk can be removed.
 	DATA=$GBE_MEM/etcd
 	rm -rf "$DATA"
 	start_etcd

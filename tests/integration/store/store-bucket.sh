@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# store: the same in a bucket. A real Swift has the objects, and a scripted server goes wrong as it is told.
+# store in a bucket. A real Swift has the objects. A scripted server fails on request.
 
 # shellcheck disable=SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh
@@ -13,11 +13,11 @@
 # shellcheck source=tests/lib/offsite.sh
 . "$(dirname "$0")/../../lib/offsite.sh"
 
-# The document's example.
+# This is the document's example.
 DOCUMENTED=2018-01-30T01:02:03Z-000009
 SMALL=/var/small.db
 
-# on_swift BUCKET: a device whose bucket is on Swift, which all cases share.
+# on_swift BUCKET: makes a device whose bucket is on Swift, which all cases share.
 on_swift() {
 	[[ $SWIFT_DIR ]] || skip_case "Swift is not installed (make deps-all)"
 	swift_bucket "$1"
@@ -66,14 +66,14 @@ in_parts() { # on_swift BUCKET | scripted
 	[[ $OUT != *complete* ]] || fail "half of it is called complete: $OUT"
 	assert_exit 0 gbe --json store send
 	assert_eq sent "$(jq -c .sent <<<"$OUT")" "[\"$NAME\"]"
-	# Two parts were known to be there; the meta file is new.
+	# The two sent parts are known; the meta file is new.
 	again=$(json .offsite.sent status)
 	((again >= size - (16 << 20) && again < size - (16 << 20) + 1000)) || fail "sent again: $again of $size"
 	assert_exit 0 gbe store pull latest /var/pulled.db
 	cmp "$ROOT/var/pulled.db" "$ROOT/var/huge.db"
 }
 
-# On a link that breaks again and again, one comes to its end: the one that was begun, also where a newer one waits.
+# On a link that breaks again and again, one push is finished: the one that was begun, even if a newer one waits.
 finishes_first() {
 	scripted
 	faulty store-part-sent@2=kill store push /var/huge.db >/dev/null 2>&1 || true
@@ -84,7 +84,7 @@ finishes_first() {
 	assert_eq sent "$(jq -r '.sent[]' <<<"$OUT" | xargs)" "${NAMES[*]}"
 }
 
-# ---- refused ----
+# ---- refusals ----
 
 # refused STATUS WORDS VERB...
 refused() {
@@ -114,7 +114,7 @@ wrong_on_swift() {
 	assert_eq "the queue" "$(queued)" ""
 }
 
-# The meaning of each code, for a list and for a push; a refused request is not repeated.
+# Checks the meaning of each code, for a list and for a push. A refused request is not repeated.
 error_codes() {
 	local code status words tries
 
@@ -165,7 +165,7 @@ error_codes() {
 	assert_eq "what came" "$(states | wc -w)" 25
 }
 
-# No request goes where a server sends it, and no key goes there.
+# A redirect of the server is not followed, and no key is sent there.
 redirected() {
 	local there code
 
@@ -190,7 +190,7 @@ s.accept(); open(sys.argv[1], "w").close()' "$GBE_MEM/visited" >"$GBE_MEM/there"
 	assert_missing "$GBE_MEM/visited"
 }
 
-# A certificate of another issuer, another name, no certificate; and TLS is never left out.
+# A certificate of another issuer or name, and a missing one, are refused. TLS is never left out.
 certificates_checked() {
 	scripted
 	SECRET=$BUCKET_SECRET
@@ -213,7 +213,7 @@ certificates_checked() {
 	assert_eq "the queue" "$(queued | wc -w)" 1
 }
 
-# Of the key, nothing is to be read anywhere but in its file.
+# The key is readable only in its file.
 key_is_secret() {
 	local token=tokentokentokentokentoken4711 file
 
@@ -225,7 +225,7 @@ key_is_secret() {
 	age-keygen -o "$ROOT/etc/greenboot-etcd/age" 2>/dev/null
 	sed -n 's/^# public key: //p' "$ROOT/etc/greenboot-etcd/age" >"$ROOT/etc/greenboot-etcd/age.pub"
 	config store encrypt-to=/etc/greenboot-etcd/age.pub identity=/etc/greenboot-etcd/age
-	# Of all programs that it starts, what they are given; no core is possible before the key is read.
+	# The arguments of all programs that it starts have no key. Core dumps are off before the key is read.
 	assert_exit 0 env -u BUCKET_SECRET strace -f -qq -v -s 9999 -e trace=execve,prctl,openat,openat2 -o "$GBE_MEM/trace" \
 		"$BUILD/greenboot-etcd" --root="$ROOT" -v store push "$SMALL"
 	cp "$GBE_MEM/err" "$GBE_MEM/said.push"
@@ -233,7 +233,7 @@ key_is_secret() {
 	grep -q 'prctl(PR_SET_DUMPABLE, SUID_DUMP_DISABLE) *= 0' "$GBE_MEM/trace" || fail "cores are possible"
 	assert_exit 0 gbe -v store verify
 	cp "$GBE_MEM/err" "$GBE_MEM/said.verify"
-	# A crash in the middle of it.
+	# The program crashes in the middle of the work.
 	(
 		cd "$GBE_MEM"
 		ulimit -c unlimited
@@ -241,7 +241,7 @@ key_is_secret() {
 	)
 	[[ $(</proc/sys/kernel/core_pattern) != core ]] ||
 		assert_eq "cores" "$(find "$GBE_MEM" -maxdepth 1 -name 'core*')" ""
-	# The server's answer to the wrong key.
+	# This is the server's answer to a wrong key.
 	access "$BUCKET_KEY_ID" "${BUCKET_SECRET}x" "$token"
 	assert_exit 5 gbe -v store send
 	cp "$GBE_MEM/err" "$GBE_MEM/said.wrong"
@@ -254,7 +254,7 @@ key_is_secret() {
 		! grep -raF "$file" "$GBE_MEM"/said.* "$GBE_MEM/diagnosis" "$GBE_MEM/trace" "$ROOT/var/lib/greenboot-etcd" \
 			"$ROOT/run" || fail "the key is told"
 	done
-	# A file that others read is not used.
+	# A key file that other users can read is refused.
 	chmod 644 "$ROOT$KEY"
 	refused 5 "access-key-file" list
 	chmod 600 "$ROOT$KEY"
@@ -264,9 +264,10 @@ key_is_secret() {
 	refused 2 "aws_secret_access_key" list
 }
 
-# ---- broken connections, and answers that make no sense ----
+# ---- broken connections and invalid answers ----
 
-# broken STATUS FAULT: with that fault on whatever is asked, a push fails so and waits; without it, it gets through.
+# broken STATUS FAULT: expects that a push under this fault fails with STATUS and stays queued. Without the fault, it
+# is sent.
 broken() {
 	local status=$1 fault=$2 rc=0
 
@@ -323,14 +324,14 @@ answers() {
 	bucket_fault "GET list-type spaces:0.5" "(PUT|HEAD) . late:0.2" "GET $DATA_FILE slow:2000000"
 	push "$SMALL"
 	assert_exit 0 gbe store pull latest /var/pulled.db
-	# A break in the middle of an object is no loss.
+	# A break in the middle of an object loses nothing.
 	bucket_no_faults
 	bucket_fault "GET $DATA_FILE cut:5000 2" "GET $DATA_FILE truncated:6000 1"
 	assert_exit 0 gbe store pull latest /var/again.db
 	cmp "$ROOT/var/again.db" "$ROOT$SMALL"
 }
 
-# [store] url= leads to a console, or a login portal answers for the bucket: to each verb, that is no answer.
+# [store] url= leads to a console, or a login portal answers for the bucket: every verb refuses this answer.
 pages() {
 	local fault verb
 
@@ -350,7 +351,7 @@ pages() {
 			refused 7 "the answer is*object store" $verb
 			[[ $ERR != *"another snapshot"* ]] || fail "$fault: $ERR"
 		done
-		# Also to requests about one object.
+		# The same for requests about one object.
 		bucket_no_faults
 		bucket_fault "GET $META_FILE $fault"
 		refused 7 "the answer is*object store" send
@@ -364,7 +365,7 @@ pages() {
 	assert_missing "$ROOT/var/none.db"
 }
 
-# in_time FAULT VERB...: a bucket that drips, or does not end, has as much time as --timeout says.
+# in_time FAULT VERB...: expects that a slow or endless answer has only the time of --timeout.
 in_time() {
 	local began=$SECONDS
 
@@ -392,7 +393,7 @@ time_limit() {
 	assert_missing "$ROOT/var/none.db"
 }
 
-# One database of some hundreds has a first page that could be the header of a tar.
+# One of some hundreds of databases has a first page that could be the header of a tar.
 looks_like_tar() {
 	scripted
 	push /var/tarlike.db
@@ -401,7 +402,7 @@ looks_like_tar() {
 	assert_exit 0 gbe store verify
 }
 
-# The object that is read differs from the one that was written.
+# The object that is read differs from the written one.
 altered() {
 	local fault
 
@@ -422,7 +423,7 @@ altered() {
 	flip "$(in_store "$NAME" "$DATA_FILE")" 2000
 	assert_exit 0 gbe store verify
 	assert_eq "damaged" "$(json .offsite.damaged status)" null
-	# Another database instead.
+	# It is another database.
 	gzip -c "$ROOT/var/other.db" >"$GBE_MEM/other.gz"
 	cp "$GBE_MEM/other.gz" "$(in_store "$NAME" "$DATA_FILE")"
 	jq ".size = $(stat -c %s "$GBE_MEM/other.gz")" "$(in_store "$NAME" "$DATA_FILE").json" >"$GBE_MEM/other.json"
@@ -435,7 +436,7 @@ altered() {
 	assert_eq "an empty meta file" "$(states)" "$NAME=unreadable"
 }
 
-# A server that never answers is given up.
+# The program gives up on a server that never answers.
 hanging() {
 	scripted
 	hasty 60
@@ -449,7 +450,7 @@ hanging() {
 	assert_eq "requests" "$(bucket_requests hang)" 4
 }
 
-# ---- in parts ----
+# ---- uploads in parts ----
 
 upload_faults() {
 	local how
@@ -477,7 +478,7 @@ upload_faults() {
 	bucket_no_faults
 	assert_exit 0 gbe store send
 	find "$BUCKET_DIR/objects" -type f -delete
-	# An upload that the server forgot is sent again as a whole, once.
+	# An upload that the server forgot is sent again completely, once.
 	for how in "PUT partNumber=2 wrong-etag 1" "POST uploadId forget 1" "PUT partNumber=1 forget 1"; do
 		bucket_no_faults
 		bucket_fault "$how"
@@ -529,15 +530,14 @@ killed() {
 	done
 }
 
-# stopped POINT=stop VERB...: until it has stopped itself at its fault point.
+# stopped POINT=stop VERB...: waits until the program has stopped at its fault point.
 stopped() {
 	GREENBOOT_ETCD_FAULT=$1 "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" "${@:2}" >/dev/null 2>"$GBE_MEM/err" &
 	STOPPED=$!
 	until_halted "$STOPPED" || fail "it did not come to $1: $(<"$GBE_MEM/err")"
 }
 
-# While a snapshot is sent, the same one is not sent a second time, and new ones wait for their
-# turn.
+# While a snapshot is sent, the same one is not sent a second time, and new ones wait for their turn.
 beside() {
 	scripted
 	stopped store-data-sent=stop store push "$SMALL"
@@ -546,7 +546,7 @@ beside() {
 	kill -CONT "$STOPPED"
 	wait "$STOPPED"
 	assert_match "in the end" "$(states)" "2*=complete"
-	# The one that is being sent does not give way to newer ones, however slow the link is.
+	# A newer snapshot does not interrupt the one that is being sent, however slow the link is.
 	assert_exit 0 gbe store send
 	config store queue-keep=1
 	queue_up 1
@@ -561,7 +561,7 @@ beside() {
 	assert_match "in the end" "$(states)" "*${NAMES[0]}=complete*"
 }
 
-# ---- by itself ----
+# ---- automatic pushes ----
 
 offline_for_a_week() {
 	local day names=() sent=()
@@ -584,7 +584,7 @@ offline_for_a_week() {
 		assert_exit 0 gbe --json store push --queue
 		names+=("$(jq -r .name <<<"$OUT")")
 	done
-	# Nothing has changed: nothing more waits, also where the store was away.
+	# Nothing has changed: no further push is queued, even if the store was away.
 	assert_exit 7 gbe store send
 	assert_exit 0 gbe --json store push --queue
 	assert_eq "unchanged" "$(jq -r .result <<<"$OUT")" unchanged
@@ -600,12 +600,12 @@ offline_for_a_week() {
 		"PUT /snapshots/device-1/${names[6]}/$META_FILE"
 	assert_eq states "$(states)" "$(printf '%s=complete\n' "${names[@]}" | tac | xargs)"
 	assert_exit 0 gbe store verify
-	# Unchanged, a push costs two questions.
+	# Without a change, a push costs two requests.
 	bucket_forget_requests
 	assert_exit 0 gbe --json store push --queue
 	assert_eq "unchanged" "$(jq -r .result <<<"$OUT")" unchanged
 	assert_eq "requests" "$(cut -d' ' -f1 "$BUCKET_DIR/requests" | xargs)" "HEAD HEAD"
-	# A snapshot that is known to be damaged is sent again, though etcd has not changed.
+	# A snapshot that is known to be damaged is sent again, even without a change.
 	echo nonsense >"$GBE_MEM/data"
 	bucket_no_faults
 	put_object "${names[6]}/$DATA_FILE" "$GBE_MEM/data"
@@ -646,7 +646,7 @@ drains() {
 	assert_eq "said once" "$(grep -c 'tried again' "$GBE_MEM/said")" 1
 }
 
-# queue_up COUNT: so many wait, and nothing was sent; NAMES has them, the oldest first.
+# queue_up COUNT: queues so many snapshots without sending one. NAMES has them, the oldest first.
 queue_up() {
 	local n
 
@@ -657,13 +657,12 @@ queue_up() {
 	assert_eq "wait" "${#NAMES[@]}" "$1"
 }
 
-# of NAME: as a request has it.
+# of NAME: prints the name as requests have it.
 of() { echo "${1//:/%3A}"; }
-# why NAME: what the list says of one that waits.
+# why NAME: prints the list's reason for a queued snapshot.
 why() { json ".snapshots[] | select(.name == \"$1\" and .state == \"waiting\") | .why" store list; }
 
-# A snapshot that the server refuses, or that is damaged in the queue, waits with its reason. The
-# others are sent.
+# A snapshot that the server refuses, or that is damaged in the queue, waits with its reason. The others are sent.
 held_back() {
 	local n pass
 
@@ -685,7 +684,7 @@ ${NAMES[1]}=waiting ${NAMES[3]}=unfinished ${NAMES[0]}=complete"
 	assert_match "of a damage" "$(why "${NAMES[2]}")" "*damaged in the queue*$DATA_FILE is missing*"
 	assert_match "of a damage" "$(why "${NAMES[1]}")" "*damaged in the queue*"
 	assert_eq "tries of one" "$(bucket_requests "^PUT .*$(of "${NAMES[4]}")")" 1
-	# A newer one comes through: those that wait are still said to, and why.
+	# A newer snapshot is sent. The waiting ones are still listed with their reasons.
 	push "$SMALL"
 	assert_exit 0 gbe --json status
 	fits status
@@ -693,7 +692,7 @@ ${NAMES[1]}=waiting ${NAMES[3]}=unfinished ${NAMES[0]}=complete"
 	assert_match "why" "$(jq -r .offsite.failed <<<"$OUT")" "*${NAMES[4]}*not allowed*"
 	assert_exit 0 gbe status
 	assert_match "text" "$OUT" "*4 waiting to be sent: *not allowed*"
-	# Wherever it is cut, all four are kept, and those with a reason have it.
+	# After a cut anywhere, all four are kept, and the reasons too.
 	for ((pass = 1; pass <= 8; pass++)); do
 		for n in write-named write-renamed; do
 			faulty "$n@$pass=kill" store send >/dev/null 2>&1 || true
@@ -701,7 +700,7 @@ ${NAMES[1]}=waiting ${NAMES[3]}=unfinished ${NAMES[0]}=complete"
 			assert_match "after $n@$pass" "$(why "${NAMES[4]}")" "*not allowed*"
 		done
 	done
-	# The service tries them again after a pause, as long as one waits.
+	# The service retries after a pause while a snapshot waits.
 	bucket_forget_requests
 	gbe store send --wait >"$GBE_MEM/said" 2>&1 &
 	for ((n = 0; n < 1500; n++)); do
@@ -716,7 +715,7 @@ ${NAMES[1]}=waiting ${NAMES[3]}=unfinished ${NAMES[0]}=complete"
 	assert_eq "the queue" "$(queued)" ""
 	assert_eq states "$(states)" "$NAME=complete $(printf '%s=complete\n' "${NAMES[@]}" | tac | xargs)"
 	assert_eq "nothing has failed" "$(json '.offsite | .waiting, .failed' status | xargs)" "0 null"
-	# An unusable snapshot also gives way to newer ones.
+	# Newer snapshots also replace an unusable one.
 	queue_up 1
 	: >"$ROOT$QUEUE/${NAMES[0]}/$DATA_FILE"
 	assert_exit 6 gbe store send
@@ -726,7 +725,7 @@ ${NAMES[1]}=waiting ${NAMES[3]}=unfinished ${NAMES[0]}=complete"
 	assert_eq "the queue" "$(queued)" ""
 }
 
-# ---- names, clocks, others ----
+# ---- names, clocks, other devices ----
 
 many_names() {
 	scripted
@@ -756,14 +755,13 @@ odd_names() {
 	assert_eq "objects" "$(bucket_objects)" "$before"
 }
 
-# put_object KEY FILE: as another client does it.
+# put_object KEY FILE: writes an object like another client.
 put_object() {
 	bucket_curl "/snapshots/device-1/${1//:/%3A}" -f -T "$2" \
 		-H "x-amz-content-sha256: $(sha256sum "$2" | cut -c 1-64)"
 }
 
-# The layout of etcd-manager's document, written by hand, with foreign and unfinished entries next
-# to it.
+# The layout of etcd-manager's document, written by hand, with foreign and unfinished entries next to it.
 documented() {
 	local before n
 
@@ -785,7 +783,7 @@ control=foreign README=foreign"
 	cmp "$ROOT/var/pulled.db" "$ROOT$SMALL"
 	assert_exit 5 gbe store pull 2018-01-30T01:02:04Z-000010 /var/none.db
 	assert_exit 0 gbe store verify "$DOCUMENTED"
-	# Of many of theirs, those that are too many go, and nothing else.
+	# Surplus snapshots are removed, and nothing else.
 	for n in 10 20 30; do
 		put_object "2018-01-30T03:$n:00Z-000001/$DATA_FILE" "$GBE_MEM/data"
 		put_object "2018-01-30T03:$n:00Z-000001/$META_FILE" "$GBE_MEM/meta"
@@ -800,7 +798,7 @@ control=foreign README=foreign"
 	(($(bucket_objects | wc -l) < before + 2)) || fail "nothing was removed"
 }
 
-# Another device that shares the prefix: nothing of it is overwritten.
+# Another device shares the prefix: none of its objects is overwritten.
 shared_prefix() {
 	scripted
 	faulty store-published=kill store push "$SMALL" >/dev/null 2>&1 || true
@@ -811,7 +809,7 @@ shared_prefix() {
 	put_object "$NAME/$META_FILE" "$GBE_MEM/meta"
 	assert_exit 5 gbe store send
 	assert_match "why" "$ERR" "*prefix of its own*"
-	# One of the same second and version.
+	# A snapshot of the same second and version.
 	put_object "$NAME/$META_FILE" "$ROOT$QUEUE/$NAME/$META_FILE"
 	assert_exit 5 gbe store send
 	assert_match "why" "$ERR" "*prefix of its own*"
@@ -831,10 +829,10 @@ clocks() {
 		assert_eq "$hours hours" "$(bucket_requests ' 403 ')" 1
 		assert_exit 0 gbe store verify
 	done
-	# Names are of this device's clock.
+	# Names come from this device's clock.
 	assert_eq states "$(states | tr ' ' '\n' | sed 's/.*=//' | xargs)" "complete complete complete complete"
 	assert_match "name" "$NAME" "$(date -u +%Y-%m-%d)T*"
-	# The clock is put right while the program runs, and the server's that it believed no longer counts.
+	# The clock is set while the program runs: the program stops using the server's time.
 	bucket_no_faults
 	bucket_forget_requests
 	bucket_fault "clock 7200" "PUT . 503"
@@ -852,7 +850,7 @@ clocks() {
 	kill $! 2>/dev/null && fail "it is refused on and on: $(<"$GBE_MEM/said")"
 	wait $!
 	assert_eq "the queue" "$(queued)" ""
-	# A certificate cannot be checked by a clock of 1970: that is said.
+	# With a clock of 1970, a certificate cannot be checked: a message says so.
 	bucket_no_faults
 	clock_set 1970
 	assert_exit 7 gbe store push "$SMALL"
@@ -864,7 +862,7 @@ clocks() {
 
 # ---- on a new device ----
 
-# With what is in the bucket alone, a device that knows nothing has the same etcd again.
+# With only the bucket's content, a new device gets the same etcd again.
 arrives() { # HASH [ARG...]
 	local hash=$1
 	shift
@@ -899,20 +897,20 @@ key_file() { # PATH
 	config store key="$1"
 }
 
-# request NAME TEXT: as a person lays it into the bucket.
+# request NAME TEXT: writes a request into the bucket as a person does.
 request() {
 	bucket_curl "/snapshots/device-1/requests/$1" -X PUT --data-binary "$2" \
 		-H "x-amz-content-sha256: $(printf %s "$2" | sha256sum | cut -c 1-64)"
 }
 
-# asked STATUS VERB [ARG...]: NAME=STATE of the requests that it speaks of.
+# asked STATUS VERB [ARG...]: prints NAME=STATE of the handled requests.
 asked() {
 	assert_exit "$1" gbe --json store requests "${@:2}"
 	fits store-requests
 	ASKED=$(jq -r '[.requests[] | "\(.name)=\(.state)"] | join(" ")' <<<"$OUT")
 }
 
-# Requests for people who reach the bucket and not the device.
+# Requests are for people who reach the bucket but not the device.
 requested() {
 	local pushed how
 
@@ -940,7 +938,7 @@ requested() {
 	asked 0 run
 	assert_eq "none" "$ASKED" ""
 
-	# If another process is sending, the push is done once the snapshot is in the queue.
+	# If another process is sending, the push is done when the snapshot is in the queue.
 	stopped store-data-sent=stop store push "$SMALL"
 	request 5.json '{"request": "backup"}'
 	asked 0 run
@@ -951,7 +949,7 @@ requested() {
 	assert_exit 0 gbe store send
 	assert_match "sent" "$(states)" "*$pushed=complete*"
 
-	# Killed where it has both names, before anything was done: it still waits, or is deleted as a whole.
+	# Killed while both names exist, before any work: the snapshot still waits, or is deleted completely.
 	for how in run delete; do
 		request 4.json '{"request": "backup"}'
 		GREENBOOT_ETCD_FAULT=store-request-copied=kill "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" \
@@ -987,7 +985,7 @@ encrypted() {
 	push "$SMALL"
 	assert_eq objects "$(bucket_objects | sed 's:.*/::' | xargs)" "_etcd_backup.device _etcd_backup.hmac $META_FILE $DATA_FILE.age"
 	! zgrep -aq base/1 "$(in_store "$NAME" "$DATA_FILE.age")" || fail "a key can be read in it"
-	# Without the identity here, its bytes are compared.
+	# Without the identity on this device, the encrypted bytes are compared.
 	assert_exit 0 gbe --json store verify
 	assert_eq read "$(jq -c '[.read, .compared]' <<<"$OUT")" "[false,true]"
 	cp "$ROOT$keys" "$ROOT/etc/greenboot-etcd/hmac" "$GBE_MEM/"
@@ -995,7 +993,7 @@ encrypted() {
 	root_free
 	new_device "$BUCKET_URL/snapshots/device-1" "$BUCKET_CA" "$BUCKET_KEY_ID" "$BUCKET_SECRET"
 	tools
-	# A lost key: said, and nothing is left.
+	# The key is lost: a message says so, and nothing is left.
 	assert_exit 5 gbe store pull latest /var/none.db
 	assert_match "why" "$ERR" "*is encrypted*--identity*"
 	assert_exit 5 gbe store verify
@@ -1004,7 +1002,7 @@ encrypted() {
 	assert_match "why" "$ERR" "*no identity matched*"
 	assert_missing "$ROOT/var/none.db"
 	cp "$GBE_MEM/age" "$ROOT$keys"
-	# Signed by another key.
+	# Another key signed it.
 	key_file /etc/greenboot-etcd/hmac
 	assert_exit 6 gbe store pull latest /var/none.db "--identity=$keys"
 	assert_match "why" "$ERR" "*signed with another key*"
@@ -1015,7 +1013,7 @@ encrypted() {
 	assert_exit 5 gbe store pull latest /var/none.db "--identity=$keys"
 	assert_match "why" "$ERR" "*device $lost pushed it*--device=$lost*"
 	arrives "$(<"$SNAPSHOTS/small.hash")" "--identity=$keys" "--device=$lost"
-	# age that is ended says nothing of the snapshot; its word about the bytes does.
+	# If age is killed, the snapshot is not judged. If age refuses the bytes, it is.
 	assert_exit 0 gbe store verify "--identity=$keys" "--device=$lost"
 	mv "$ROOT/usr/bin/age" "$GBE_MEM/age.real"
 	printf '#!/bin/sh\nkill -TERM $$\n' >"$ROOT/usr/bin/age"
@@ -1029,13 +1027,13 @@ encrypted() {
 	assert_eq "damaged" "$(json .offsite.damaged status)" "$NAME"
 	flip "$(in_store "$NAME" "$DATA_FILE.age")" 2000
 	unconfig store identity
-	# A snapshot without a signature.
+	# The snapshot has no signature.
 	find "$BUCKET_DIR/objects" -name "$(basename "$(in_store "$NAME" _etcd_backup.hmac)")*" -delete
 	assert_exit 5 gbe store pull latest /var/none.db "--identity=$keys"
 	assert_match "why" "$ERR" "*no keyed digest*"
 }
 
-# proxy_start [USER:PASSWORD]: PROXY has its port.
+# proxy_start [USER:PASSWORD]: starts a proxy. PROXY has its port.
 proxy_start() {
 	local out
 
@@ -1046,7 +1044,7 @@ proxy_start() {
 	exec {out}<&-
 }
 
-# proxy= of [store] is used for every request, and its password is never shown.
+# Every request uses proxy= of [store], whose password is never shown.
 proxied() {
 	scripted
 	proxy_start
@@ -1084,7 +1082,7 @@ slowed() {
 	((${EPOCHREALTIME/./} - ${began/./} >= 2000000)) || fail "$size bytes took less than 2 s to pull"
 }
 
-# The access key as a credential of systemd, in place of a file.
+# The access key is a credential of systemd instead of a file.
 credential() {
 	scripted
 	unconfig store access-key-file
@@ -1097,7 +1095,7 @@ credential() {
 	assert_eq "there" "$(CREDENTIALS_DIRECTORY=$GBE_MEM/credentials states)" "$NAME=complete"
 }
 
-# Its own memory stays small, whatever it moves.
+# The program's memory stays small, whatever the size of the snapshot.
 memory() {
 	local kib
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# store: snapshots in the layout of etcd-manager. A real etcd writes and reads them. The store is a
-# disk of its own, which fills up, disappears, and was changed by others.
+# store: snapshots in the layout of etcd-manager. A real etcd writes and reads them. The store is a disk of its own,
+# which fills up, disappears, and is changed by others.
 
 # shellcheck disable=SC2317,SC2119,SC2012 # cases are called by name; names are ours
 # shellcheck source=tests/lib/all.sh
@@ -11,12 +11,12 @@
 STORE=/srv/store
 DATA_FILE=etcd.backup.gz
 META_FILE=_etcd_backup.meta
-# The document's example.
+# This is the document's example.
 DOCUMENTED=2018-01-30T01:02:03Z-000009
 
 hash_kv() { ctl endpoint hashkv -w json | jq '.[0].HashKV.hash'; }
 
-# with_store KIND [SIZE]: a device with an etcd in use, and a store on a disk of its own.
+# with_store KIND [SIZE]: makes a device with an etcd in use, and a store on a disk of its own.
 with_store() {
 	device xfs
 	power_on
@@ -29,7 +29,7 @@ with_store() {
 	config store directory="$STORE"
 }
 
-# states: NAME=STATE of everything in the store, the newest first.
+# states: prints NAME=STATE of each snapshot in the store, the newest first.
 states() {
 	gbe --json store list >"$GBE_MEM/list" || fail "store list: $?"
 	OUT=$(<"$GBE_MEM/list")
@@ -45,10 +45,10 @@ push() { # [ARG...]: NAME has the name
 	assert_eq file "$(jq -r .file <<<"$OUT")" "$STORE/$NAME/$DATA_FILE"
 }
 
-# packed: what an entry of the store holds, as gzip unpacks it.
+# packed: prints the content of an entry of the store, as gzip unpacks it.
 packed() { gzip -dc "$ROOT$STORE/$1/$DATA_FILE"; }
 
-# restorable FILE HASH: etcdctl restores it, and etcd on that has the hash.
+# restorable FILE HASH: expects that etcdctl restores FILE, and that etcd on this data has HASH.
 restorable() {
 	local data=$DATA was=$ETCD_PID
 
@@ -65,7 +65,7 @@ restorable() {
 	[[ ! $was ]] || start_etcd
 }
 
-# by_hand NAME FILE [VERSION]: an entry as another tool writes it.
+# by_hand NAME FILE [VERSION]: writes an entry like another tool.
 by_hand() {
 	mkdir "$ROOT$STORE/$1"
 	gzip -c "$2" >"$ROOT$STORE/$1/$DATA_FILE"
@@ -104,7 +104,7 @@ travels() { # KIND [3.5]
 	packed "$NAME" >"$ROOT/var/packed.db"
 	restorable "$ROOT/var/packed.db" "$hash"
 
-	# Back, by its name, and as the newest.
+	# Pulled by its name, and as the newest.
 	assert_exit 0 gbe --json store pull "$NAME" /var/pulled.db
 	fits store-snapshot
 	cmp "$ROOT/var/pulled.db" "$ROOT/var/packed.db"
@@ -114,7 +114,7 @@ travels() { # KIND [3.5]
 	assert_exit 0 gbe store pull latest /var/latest.db
 	cmp "$ROOT/var/latest.db" "$ROOT/var/packed.db"
 
-	# A file: the same, byte for byte.
+	# The pulled file is the same, byte for byte.
 	snapshot /var/theirs.db
 	push /var/theirs.db
 	packed "$NAME" | cmp - "$ROOT/var/theirs.db"
@@ -122,7 +122,7 @@ travels() { # KIND [3.5]
 		"${version%.*}.0"
 	assert_match order "$(states)" "$NAME=complete *=complete"
 
-	# A backup, with what its log has and its database has not.
+	# A backup whose log has writes that the database lacks.
 	put late "for the log"
 	hash=$(hash_kv)
 	stop_etcd
@@ -136,8 +136,7 @@ travels() { # KIND [3.5]
 	assert_eq states "$(states | tr ' ' '\n' | sed 's/.*=//' | uniq -c | xargs)" "3 complete"
 }
 
-# The layout of etcd-manager's document, written by hand, with foreign and unfinished entries next
-# to it.
+# The layout of etcd-manager's document, written by hand, with foreign and unfinished entries next to it.
 documented() {
 	with_store xfs
 	snapshot /var/theirs.db
@@ -164,14 +163,14 @@ documented() {
 	assert_exit 1 gbe store pull 2018-01-30T01:02:09Z-000010 /var/none.db
 	assert_exit 1 gbe store pull ../store /var/none.db
 	assert_missing "$ROOT/var/none.db"
-	# Nothing of that is ours.
+	# None of these entries is ours.
 	push /var/theirs.db
 	assert_exit 0 gbe store prune
 	assert_eq states "$(states)" "$NAME=complete 2018-01-30T02:02:04Z-x.1=complete \
 2018-01-30T01:02:04Z-000010=unfinished $DOCUMENTED=complete control=foreign README=foreign"
 }
 
-# bad STATUS WORDS: the documented entry cannot be pulled, and nothing is left.
+# bad STATUS WORDS: expects that the documented entry cannot be pulled, and that nothing is left.
 bad() {
 	assert_exit "$1" gbe store pull "$DOCUMENTED" /var/none.db
 	assert_match "why not" "$ERR" "*$2*"
@@ -196,7 +195,7 @@ damaged() {
 	done
 	flip "$entry/$DATA_FILE" $((size / 2))
 	bad 6 "$DOCUMENTED"
-	# Whole, of something else.
+	# A complete file of something else.
 	head -c 40000 "$ROOT/var/theirs.db" | gzip >"$entry/$DATA_FILE"
 	bad 6 "not a database with a checksum"
 	(cat "$ROOT/var/theirs.db"; head -c 512 /dev/zero) | gzip >"$entry/$DATA_FILE"
@@ -256,7 +255,7 @@ damaged() {
 	assert_eq "what is left" "$(ls -A "$ROOT$STORE")" ""
 }
 
-# The newest is the newest, for those who sort by names too, whatever the clock says.
+# Tools that sort by name also see the newest as the newest, with any clock.
 clocks() {
 	local first second third
 
@@ -294,7 +293,7 @@ full() { # KIND
 	dd if=/dev/zero of="$ROOT$STORE/full" bs=1M 2>/dev/null || true
 	truncate -s -1M "$ROOT$STORE/full"
 	snapshot /var/theirs.db
-	# Nothing that gzip makes smaller than that.
+	# gzip does not make this content smaller.
 	(("$(gzip -c "$ROOT/var/theirs.db" | wc -c)" > 1500000)) || fail "the snapshot is too small"
 	for source in '' /var/theirs.db; do
 		assert_exit 1 gbe store push ${source:+"$source"}
@@ -303,7 +302,7 @@ full() { # KIND
 	done
 	rm "$ROOT$STORE/full"
 	push
-	# If the other way lacks room.
+	# The way back lacks room.
 	dd if=/dev/zero of="$ROOT$STORE/full" bs=1M 2>/dev/null || true
 	truncate -s -1M "$ROOT$STORE/full"
 	assert_exit 1 gbe store pull latest "$STORE/pulled.db"
@@ -311,7 +310,7 @@ full() { # KIND
 	assert_eq "what is left" "$(ls -A "$ROOT$STORE" | sort | tr '\n' ' ')" "$NAME full "
 }
 
-# The store lies on the disk that etcd writes to: a part of it stays free, whatever the snapshot needs.
+# The store lies on the disk that etcd writes to: a part of the disk stays free, whatever the snapshot needs.
 leaves_room() {
 	local n size keys=/var/age
 
@@ -326,7 +325,7 @@ leaves_room() {
 	age-keygen -o "$ROOT$keys" 2>/dev/null
 	age-keygen -y "$ROOT$keys" >"$ROOT$keys.pub"
 	size=$(ctl endpoint status -w json | jq '.[0].Status.dbSize')
-	# The snapshot itself fits, and what is made of it does not.
+	# The disk has room for the snapshot, but not for the files that are made from it.
 	fallocate -l "$(($(stat -f -c '%a * %S' "$ROOT/var") - 2 * size - (1 << 19)))" "$ROOT/var/large"
 	for n in '' "$keys.pub"; do
 		[[ ! $n ]] || config store encrypt-to="$n"
@@ -338,7 +337,7 @@ leaves_room() {
 	assert_exit 0 gbe store push
 }
 
-# stopped COMMAND...: until it has stopped itself at its fault point.
+# stopped COMMAND...: waits until it has stopped at its fault point.
 stopped() {
 	GREENBOOT_ETCD_FAULT=$1 "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" "${@:2}" \
 		>/dev/null 2>"$GBE_MEM/err" &
@@ -346,7 +345,7 @@ stopped() {
 	until_halted "$STOPPED" || fail "it did not come to $1: $(<"$GBE_MEM/err")"
 }
 
-# The disk dies under it, between any two steps; it comes back with what was on it.
+# The disk dies between any two steps, and comes back with the content that it had.
 goes_away() {
 	local device point status held
 
@@ -405,7 +404,7 @@ unmounted() {
 	assert_exit 0 gbe store push --queue
 	assert_exit 1 gbe store send
 	assert_eq "in the mount point" "$(ls -A "$ROOT$STORE")" ""
-	# A proof of what was pushed before does not hide that nothing gets off the device.
+	# Proofs of older pushes do not hide that new snapshots do not leave the device.
 	clock_set $((20 * 86400))
 	assert_eq "trouble" "$(json .offsite.trouble status)" true
 	assert_exit 0 gbe status
@@ -436,7 +435,7 @@ last_push() {
 	assert_exit 0 gbe store verify
 }
 
-# A push that runs when prune lists the store comes to its end before prune sweeps.
+# A push that runs when prune lists the store is finished before prune removes anything.
 pruned_meanwhile() {
 	local pushing n
 
@@ -456,7 +455,7 @@ pruned_meanwhile() {
 	assert_exit 0 gbe store pull latest /var/pulled.db
 }
 
-# Killed between any two steps: other tools see the whole one or none, and the next push clears up.
+# Killed between any two steps: other tools see a complete snapshot or none, and the next push removes the rest.
 # steps: store push
 killed() {
 	local point expected
@@ -477,7 +476,7 @@ killed() {
 		rm -f "$ROOT/var/none.db"
 		[[ $expected != *=complete ]] || assert_exit 0 gbe store pull latest /var/none.db
 		push /var/theirs.db
-		# An empty directory stays: another device may have made it just now.
+		# An empty directory stays: another device may have just made it.
 		[[ $point == store-entry-made || $(states) != *=unfinished* ]] || fail "$point: it is still there"
 		rm -r "${ROOT:?}$STORE"/*
 	done
@@ -489,7 +488,7 @@ killed() {
 	kill -CONT "$STOPPED"
 	wait "$STOPPED"
 	assert_match "in the end" "$(states)" "[0-9]*=complete"
-	# Half removed, and no snapshot any more.
+	# The entry is half removed, and not a snapshot any more.
 	cp -r "$ROOT$STORE/"* "$ROOT$STORE/2018-01-30T01:02:03Z-000001"
 	cp -r "$ROOT$STORE/2018-01-30T01:02:03Z-000001" "$ROOT$STORE/2018-01-30T01:02:03Z-000002"
 	GREENBOOT_ETCD_FAULT="store-unpublished=kill" "$BUILD_FAULTS/greenboot-etcd" --root="$ROOT" \
@@ -500,7 +499,7 @@ killed() {
 	assert_match "removed" "$(states)" "*=complete 2018-01-30T01:02:03Z-000001=complete"
 }
 
-# hour N: a name of so many hours after midnight.
+# hour N: prints a name of so many hours after midnight.
 hour() { date -u -d "2026-10-02 + $1 minutes" +%Y-%m-%dT%H:%M:%SZ-000001; }
 
 pruned() {
@@ -572,10 +571,10 @@ usage() {
 
 # ---- requests ----
 
-# ask NAME TEXT: a request, as root lays it there.
+# ask NAME TEXT: writes a request as root does.
 ask() { (umask 077 && mkdir -p "$ROOT$STORE/requests" && printf %s "$2" >"$ROOT$STORE/requests/$1"); }
 
-# asked STATUS VERB [ARG...]: NAME=STATE of the requests that it speaks of.
+# asked STATUS VERB [ARG...]: prints NAME=STATE of the handled requests.
 asked() {
 	assert_exit "$1" gbe --json store requests "${@:2}"
 	fits store-requests
@@ -607,7 +606,7 @@ requests() { # [3.5]
 	asked 0 list
 	assert_eq "what was done" "$ASKED" 1.json=done
 
-	# One for the next boot, and one that cannot be.
+	# One request is for the next boot, and one is impossible.
 	put base/8 "after the snapshot"
 	ask 2.json "{\"request\": \"restore\", \"snapshot\": \"$pushed\"}"
 	ask 3.json '{"request": "restore", "snapshot": "2018-01-30T01:02:03Z-000001"}'
@@ -622,7 +621,7 @@ requests() { # [3.5]
 	put base/8 "after the restore"
 	reboot
 	assert_eq "once" "$(get base/8)" "after the restore"
-	# The same once more: the backup is there.
+	# A repeated call finds that the backup exists.
 	ask 5.json "{\"request\": \"restore\", \"snapshot\": \"$pushed\"}"
 	asked 0 run
 	assert_eq "done" "$ASKED" 5.json=done
@@ -631,7 +630,8 @@ requests() { # [3.5]
 	put base/8 "after the restore"
 	assert_exit 0 gbe store requests delete 5.json.done
 
-	# Another operation holds a lock, of the program or of a push: the request stays, and the next call carries it out.
+	# Another operation holds a lock, of the program or of a push: the request stays, and the next call handles
+	# it.
 	for lock in lock store; do
 		exec {held}>>"$ROOT/var/lib/greenboot-etcd/$lock"
 		flock "$held"
@@ -662,7 +662,7 @@ requests() { # [3.5]
 	assert_exit 2 gbe store requests delete
 }
 
-# Aside once, and nothing is done for it.
+# The file is set aside once, and nothing is done for it.
 not_believed() { # WORDS
 	asked 1 run
 	assert_eq "$1" "$ASKED" 1.json=bad
@@ -708,7 +708,7 @@ hostile_requests() {
 	ln -s /var/good "$request"
 	not_believed "not a regular file"
 
-	# A disk that cannot be read says nothing about the request.
+	# A disk that cannot be read is not a verdict on the request.
 	ask 1.json "$good"
 	assert_exit 1 strace -f -qq -o /dev/null -P "$request" -e trace=pread64 \
 		-e inject=pread64:error=EIO "$(program greenboot-etcd)" --root="$ROOT" store requests run
@@ -716,7 +716,7 @@ hostile_requests() {
 	assert_exists "$request"
 	rm "$request"
 
-	# Any user may write the directory, or replace it.
+	# Any user can write to the directory, or replace it.
 	ask 1.json "$good"
 	chmod 777 "$ROOT$STORE/requests"
 	assert_exit 5 gbe store requests run
@@ -742,7 +742,7 @@ hostile_requests() {
 	assert_eq "in the end" "$ASKED" 1.json=done
 }
 
-# Whatever is done, it is not done twice.
+# Each request is handled at most once.
 killed_requests() {
 	local point
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# [store] key: snapshots are signed, and a foreign one is restored only with a valid signature. The
-# device's own backups can be restored whatever happened to the key.
+# [store] key: snapshots are signed, and a foreign one is restored only with a valid signature. The device's own
+# backups can be restored whatever happened to the key.
 
 # shellcheck disable=SC2317,SC2119,SC2120,SC2012 # cases are called by name; names are ours
 # shellcheck source=tests/lib/all.sh
@@ -20,7 +20,7 @@ use_key() { # TEXT
 	config store "key=$KEY"
 }
 
-# A device with an etcd in use, a store, and etcd's tools.
+# Makes a device with an etcd in use, a store, and etcd's tools.
 with_store() {
 	device "$1"
 	power_on
@@ -36,7 +36,7 @@ push() {
 }
 has_hmac() { jq -r 'has("hmac")' "$ROOT$BACKUPS/$1/manifest.json"; }
 
-# Pushed, pulled, imported, restored: signed all the way.
+# Pushed, pulled, imported, restored: the signature is checked at each step.
 travels() {
 	local state
 
@@ -71,11 +71,11 @@ travels() {
 	power_on
 	started
 	assert_json .last_operation.result "done" status
-	# It can be pruned like any other.
+	# It can be pruned like any other backup.
 	assert_exit 0 gbe store prune -n
 }
 
-# refused STATUS WORDS: nothing comes of a pull.
+# refused STATUS WORDS: expects that a pull fails and leaves nothing.
 refused() {
 	assert_exit "$1" gbe store pull "$NAME" /var/none.db
 	assert_match "why" "$ERR" "*$2*"
@@ -83,7 +83,7 @@ refused() {
 	assert_missing "$ROOT/var/none.db.hmac"
 }
 
-# A fleet has one key: what another device pushed is not given to this one, however it gets into its store.
+# A fleet has one key: a device does not get the snapshot of another device, however that comes into its store.
 another_device() {
 	local entry one two
 
@@ -95,7 +95,7 @@ another_device() {
 	entry=$ROOT$STORE/$NAME
 	assert_match "named" "$(<"$entry/_etcd_backup.device")" "$one *"
 	assert_eq "mode" "$(stat -c %a "$entry/_etcd_backup.device")" 600
-	# The state of the second device, with that key and without a memory of the store.
+	# The second device has that key, and no record of the store.
 	two=$(printf '%032d' 2)
 	echo "$two" >"$ROOT/var/lib/greenboot-etcd/device"
 	refused 5 "device $one pushed it, and this device is $two*--device=$one"
@@ -109,18 +109,18 @@ another_device() {
 	(umask 077 && echo '{"request":"restore","snapshot":"latest"}' >"$ROOT$STORE/requests/one.json")
 	assert_exit 1 gbe store requests run
 	assert_match "why" "$OUT" "*device $one pushed it*"
-	# Another name in the file, or no file.
+	# The file has another name, or is missing.
 	sed -i "s/^$one/$two/" "$entry/_etcd_backup.device"
 	refused 6 "_etcd_backup.device does not match its signature"
 	rm "$entry/_etcd_backup.device"
 	refused 5 "is missing*since $NAME*--device=unknown"
 	assert_exit 0 gbe store pull "$NAME" /var/unknown.db --device=unknown
-	# A device that has never pushed such a file takes a snapshot of an earlier version.
+	# A device that has never pushed such a file accepts a snapshot of an earlier version.
 	rm "$ROOT/var/lib/greenboot-etcd/stores" "$ROOT/var/lib/greenboot-etcd/device"
 	assert_exit 0 gbe store pull "$NAME" /var/earlier.db
 }
 
-# Changes to the snapshot on its way.
+# The snapshot was changed on its way.
 tampered() {
 	local entry old new
 
@@ -131,7 +131,7 @@ tampered() {
 	entry=$ROOT$STORE/$NAME
 	cp -a "$entry" "$GBE_MEM/pushed"
 	again() { rm -rf "$entry" && cp -a "$GBE_MEM/pushed" "$entry"; }
-	# Another database, sound and with a checksum of its own.
+	# A sound database of another origin, with a checksum of its own.
 	put forged x
 	ctl snapshot save "$ROOT/var/forged.db" >/dev/null 2>&1
 	gzip -c "$ROOT/var/forged.db" >"$entry/etcd.backup.gz"
@@ -156,42 +156,41 @@ tampered() {
 	ln -s /etc/passwd "$entry/$SEAL"
 	refused 5 "no keyed digest"
 	again
-	# An old one under a new name.
+	# An old snapshot has a new name.
 	mv "$entry" "$ROOT$STORE/2030-01-01T00:00:00Z-000001"
 	NAME=2030-01-01T00:00:00Z-000001 refused 6 "does not match its signature"
 	mv "$ROOT$STORE/2030-01-01T00:00:00Z-000001" "$entry"
-	# Another key; the old one after the new one.
+	# Another key; then the old key after the new one.
 	use_key "$new"
 	refused 6 "signed with another key"
 	use_key "# of 2026" "$new" "" "# of 2025" "$old"
 	assert_exit 0 gbe store pull "$NAME" /var/pulled.db
-	# Between pull and import.
+	# A change between pull and import.
 	cp "$ROOT/var/forged.db" "$ROOT/var/pulled.db"
 	assert_exit 6 gbe import /var/pulled.db forged
 	assert_match "why" "$ERR" "*does not match the signature*hmac*"
 	assert_missing "$ROOT$BACKUPS/forged"
 	assert_missing "$ROOT$BACKUPS/.partial-forged"
-	# Without a digest it can be looked at, and restored by force alone.
+	# Without a digest it can be read, and restored only with --force.
 	rm "$ROOT/var/pulled.db.hmac"
 	assert_exit 0 gbe import /var/pulled.db foreign
 	stop_etcd
 	assert_exit 5 gbe restore foreign
 	assert_match "why" "$ERR" "*came from outside*--force*"
 	assert_exit 5 gbe restore foreign --next-boot
-	# Nor if it is made to look like a proved one, or like the device's own.
+	# The same if it looks like a proved one, or like the device's own.
 	sed -i 's/"outside" : true,\?/"outside" : true, "proved" : true,/' "$ROOT$BACKUPS/foreign/manifest.json"
 	assert_exit 5 gbe restore foreign
 	sed -i 's/"outside" : true, "proved" : true,//' "$ROOT$BACKUPS/foreign/manifest.json"
 	assert_exit 5 gbe restore foreign
 	assert_match "why" "$ERR" "*does not match its signature*"
-	# Writing it again, as a pin does, does not sign it.
+	# A pin writes the file again, and does not sign it.
 	assert_exit 0 gbe pin foreign
 	assert_exit 5 gbe restore foreign
 	assert_exit 0 gbe restore foreign --force
 	start_etcd
 	assert_eq "forced" "$(get forged)" x
-	# The device's snapshots are signed with the new key, and without a configured key none is
-	# required.
+	# The device's snapshots are signed with the new key. Without a configured key, no signature is required.
 	stop_etcd
 	assert_exit 0 gbe backup own
 	assert_eq "signed" "$(has_hmac own)" true
@@ -199,8 +198,8 @@ tampered() {
 	assert_exit 0 gbe restore own
 }
 
-# An attacker without a key can remove newer snapshots, so that an old one is the latest. A device
-# that has seen a newer one notices.
+# An attacker without a key can remove newer snapshots, so that an old one is the latest. A device that has seen a
+# newer one notices.
 replayed() {
 	local old new
 
@@ -215,7 +214,7 @@ replayed() {
 	assert_exit 5 gbe store pull latest /var/none.db
 	assert_match "why" "$ERR" "*is $old,*has pushed or pulled $new*\`store pull $old\`*"
 	assert_missing "$ROOT/var/none.db"
-	# Nor by a request, by another way to write the path, or under another name.
+	# The same by a request, with another form of the path, or under another name.
 	install -d -m 700 "$ROOT$STORE/requests"
 	(umask 077 && echo '{"request":"restore","snapshot":"latest"}' >"$ROOT$STORE/requests/one.json")
 	assert_exit 1 gbe store requests run
@@ -237,7 +236,7 @@ replayed() {
 	clock_set 0
 	assert_eq "the third" "$NAME" "${new%-*}-000003.undated"
 	assert_exit 0 gbe store pull latest /var/newest.db
-	# A device that remembers nothing is not stopped, nor is one whose record broke; the pull makes a new one.
+	# A device without a record of the store, or with a damaged one, is not stopped. The pull writes a new record.
 	mv "$ROOT$STORE/$NAME" "$GBE_MEM/"
 	echo torn >"$ROOT/var/lib/greenboot-etcd/stores"
 	assert_exit 0 gbe store pull latest /var/unknown.db
@@ -245,7 +244,7 @@ replayed() {
 	assert_exit 0 gbe store pull latest /var/new.db
 	mv "$ROOT$STORE/$new" "$GBE_MEM/"
 	assert_exit 5 gbe store pull latest /var/none.db
-	# Without a key nothing is signed, and nothing is claimed.
+	# Without a key, snapshots are not signed, and no text claims it.
 	unconfig store key
 	assert_exit 0 gbe store pull latest /var/unsigned.db
 }
@@ -288,7 +287,8 @@ comes_back() {
 	stop_etcd
 	assert_exit 0 gbe restore before
 	start_etcd
-	# An update fails; what brings A back was made without a key: finalize's backup, taken off its digest.
+	# An update fails. The backup that restores A was made without a key: it is finalize's backup without its
+	# digest.
 	update B
 	put last "word of A"
 	A_STATE=$(etcd_state)
@@ -322,7 +322,7 @@ unsign_all() {
 	done
 }
 
-# A file of keys that is not trusted.
+# The key file is not trusted.
 key_files() {
 	with_store xfs
 	stop_etcd
@@ -356,7 +356,7 @@ key_files() {
 	assert_eq "signed" "$(has_hmac two)" false
 }
 
-# A push that dies when its digest is there and its meta file is not: nothing, swept by the next.
+# A push dies after writing the digest and before the meta file: it is not a snapshot, and the next push removes it.
 cut() {
 	local first
 
@@ -397,13 +397,13 @@ age_files() { # FILE
 	chmod 0664 "$ROOT$1.pub"
 	assert_exit 5 gbe store push
 	assert_match "why" "$ERR" "*$1.pub: it is not root's alone*chmod 0644*"
-	# They are no secret.
+	# These are not secret.
 	chmod 0644 "$ROOT$1.pub"
 	assert_exit 0 gbe store push /var/theirs.db
 	assert_missing "$ROOT/var/none.db"
 }
 
-# Encrypted by age, which the stock tool reads, and whose work is read.
+# age encrypts it, so the standard tool reads it, and the program reads the standard tool's files.
 encrypted() {
 	local entry keys=/etc/greenboot-etcd/age
 
@@ -434,9 +434,9 @@ encrypted() {
 		"_etcd_backup.device $SEAL _etcd_backup.meta etcd.backup.gz.age "
 	grep -aq "base/1" "$entry/etcd.backup.gz.age" && fail "a key can be read in it"
 	assert_eq "listed" "$(gbe --json store list | jq '.snapshots[0].encrypted')" true
-	# The stock tool decrypts it.
+	# The standard tool decrypts it.
 	age -d -i "$ROOT$keys" "$entry/etcd.backup.gz.age" | gzip -d | cmp - "$ROOT/var/theirs.db"
-	# So do we, with the right identity alone.
+	# The program decrypts it, only with the right identity.
 	assert_exit 5 gbe store pull "$NAME" /var/none.db
 	assert_match "why" "$ERR" "*is encrypted*--identity*"
 	assert_exit 7 gbe store pull "$NAME" /var/none.db --identity=/var/other
@@ -447,7 +447,7 @@ encrypted() {
 	assert_exit 0 gbe store pull "$NAME" /var/pulled.db "--identity=$keys"
 	cmp "$ROOT/var/pulled.db" "$ROOT/var/theirs.db"
 	assert_exit 0 gbe import /var/pulled.db arrived
-	# Cut off, changed, emptied: nothing comes of it.
+	# Truncated, changed, or empty: the pull fails.
 	config store "identity=$keys"
 	cp -a "$entry" "$GBE_MEM/whole"
 	for how in 1 100 70000 1500000 last first middle plain; do
@@ -472,7 +472,7 @@ encrypted() {
 	rm "$entry/$SEAL"
 	assert_exit 5 gbe store pull "$NAME" /var/none.db
 	assert_match "why" "$ERR" "*no keyed digest*"
-	# A file that the stock tool made is read.
+	# The program reads a file of the standard tool.
 	unconfig store key
 	assert_exit 0 gbe store pull "$NAME" /var/theirs-again.db
 	cmp "$ROOT/var/theirs-again.db" "$ROOT/var/forged.db"
