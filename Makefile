@@ -564,8 +564,8 @@ check-page:
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' CASE='$(CASE)' $(call run_suites,0) page tests/page/page.sh
 
 page-pictures: check-page
-	cp build/page/cockpit.png docs/cockpit.png
-	cp build/page/cockpit-dark.png docs/cockpit-dark.png
+	pngquant --force --strip --speed 1 --output docs/cockpit.png 64 build/page/cockpit.png
+	pngquant --force --strip --speed 1 --output docs/cockpit-dark.png 64 build/page/cockpit-dark.png
 
 demo-vm: os-programs
 	@OS_PROGRAMS='$(CURDIR)/build/system' $(call test_env,0) tests/vm/demo

@@ -3,7 +3,8 @@
 #
 # The Cockpit page as a person has it: Debian's cockpit-ws and bridge, a headless browser, and the real programs on a
 # real ostree sysroot with a real etcd. drive.mjs has the browser and the cases. This script is the device: it boots, fails
-# and rolls back when drive.mjs asks for it. The story lasts five days of the device's clock, and ends today.
+# and rolls back when drive.mjs asks for it. The story lasts six days of the device's clock. Its end is a fixed time, so that
+# the dates fit the versions.
 
 # shellcheck disable=SC2317,SC2119 # asked for by name
 # shellcheck source=tests/lib/all.sh
@@ -13,6 +14,7 @@ PAGE=$GBE_TOP/data/cockpit/greenboot-etcd
 MAX_BOOT_ATTEMPTS=2
 OS_VERSION=([A]=42.20261127.0 [B]=43.20261203.0)
 DAYS_AGO=6
+STORY_ENDS=$(($(date -d '2026-12-06 09:30 UTC' +%s) - $(date +%s))) # seconds from now
 COCKPIT_WS=/usr/lib/cockpit/cockpit-ws
 [[ -x $COCKPIT_WS ]] || COCKPIT_WS=/usr/libexec/cockpit-ws
 
@@ -114,14 +116,15 @@ ask_new_device() {
 	put_many devices 200
 	judge green
 }
-ask_clock() { # SECONDS: the device's clock is ahead of the machine's
-	clock_set "$1"
-	echo "$1" >"$WORLD/clock"
+ask_clock() { # SECONDS: the device's clock is that much ahead of the story's end
+	clock_set $((STORY_ENDS + $1))
+	echo $((STORY_ENDS + $1)) >"$WORLD/clock"
 	chmod 644 "$WORLD/clock"
 }
 ask_etcd_stops() { stop_etcd; }
 ask_etcd_starts() { start_etcd; }
 ask_stage() { update B; }
+ask_update_gets_etcd() { install -D -m 755 "$(command -v "$ETCD")" "$(deployment_dir B)/usr/bin/etcd"; }
 ask_reboot() { reboot; }
 ask_red_run() {
 	b_writes
