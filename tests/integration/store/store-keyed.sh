@@ -212,7 +212,7 @@ replayed() {
 	assert_eq "missing" "$(json .missing store list)" null
 	mv "$ROOT$STORE/$new" "$GBE_MEM/"
 	assert_exit 5 gbe store pull latest /var/none.db
-	assert_match "why" "$ERR" "*is $old,*has pushed or pulled $new*\`store pull $old\`*"
+	assert_match "why" "$ERR" "*is $old,*has pushed or pulled $new*\`greenboot-etcd store pull $old FILE\`*"
 	assert_missing "$ROOT/var/none.db"
 	# The same by a request, with another form of the path, or under another name.
 	install -d -m 700 "$ROOT$STORE/requests"
