@@ -614,7 +614,7 @@ joins_log_elsewhere() {
 		comes greenboot-etcd cluster rejoin --if-needed
 		systemctl stop etcd
 		id=$(greenboot-etcd --config=/etc/north.conf --json member list | jq -r '.members[] | select(.name == "south") | .id')
-		for i in 1 2; do gives 0 systemctl start greenboot-etcd-rejoin.service; done
+		for i in 1 2; do systemctl reset-failed greenboot-etcd-rejoin.service || true; gives 0 systemctl start greenboot-etcd-rejoin.service; done
 		comes eval '[[ $(journalctl -u greenboot-etcd-rejoin.service -o cat | grep -c "this device never saw it there") == 1 ]]'
 		gives 0 systemctl start etcd
 		comes gets
@@ -958,7 +958,7 @@ rejoins_itself() {
 			comes greenboot-etcd --config=/etc/north.conf member remove south
 			damage
 			# The journal has the message once.
-			for i in 1 2; do gives 0 systemctl start greenboot-etcd-rejoin.service; done
+			for i in 1 2; do systemctl reset-failed greenboot-etcd-rejoin.service || true; gives 0 systemctl start greenboot-etcd-rejoin.service; done
 			comes eval '[[ $(journalctl -u greenboot-etcd-rejoin.service -o cat | grep -c "have removed it") == 1 ]]'
 			acts waits "have removed it"
 			member_is "nothing happened" "2 2 2"
