@@ -67,7 +67,7 @@ main(int argc, char **argv)
 		if (directory)
 			next = next + 1 < argc ? next + 1 : 2;
 		directory = !directory && argc > 2;
-		/* Each of these is a state, also where nothing was changed; btrfs has none then. */
+		/* Each of these is a state, also if nothing was changed. btrfs has no commit without a change. */
 		(void)usleep(file_fd >= 0 ? 8000 : 2000);
 	}
 	fprintf(stderr, "commits: %s: %s\n", directory ? argv[next] : argv[1], strerror(errno));

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# Everything that a suite of tests/crash needs. GBE_CRASH is this directory, KIND the file system. Sourced.
+# Sources everything that a suite of tests/crash needs. GBE_CRASH is this directory, KIND the file system.
 
 # shellcheck source=tests/lib/all.sh
 . "$GBE_CRASH/../lib/all.sh"

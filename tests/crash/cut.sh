@@ -2,18 +2,18 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# The device on the disk that records, and what must be true of it after a cut, whatever was cut.
-# Sourced after scenes.sh and operations.sh.
+# The device on the recording disk, and the promises that must hold after any cut. Sourced after scenes.sh and
+# operations.sh.
 
 declare -gA SEEN_BACKUP=() # name -> role, of the last look
-declare -gA KNOWN=()       # states that have been looked at to the end
+declare -gA KNOWN=()       # states that were checked completely
 SEEN_DATA='' SEEN_ALL='' SEEN_HIDDEN=''
 declare -ga SEEN_LEFT=()
-ALSO_FINAL= # what the next start may leave, besides: where the operation could tell that it failed
+ALSO_FINAL= # additional leftovers that the next start may have if the operation reported its failure
 RETENTION_RAN=
 BROKEN=
 
-# broken WHY: a promise was.
+# broken WHY: records a broken promise.
 broken() {
 	BROKEN=$*
 	return 1
@@ -34,11 +34,11 @@ disk_attach() {
 	mkdir -p "$ROOT" "$BOOT"
 	MOUNT_OPTIONS=$(fs_options "$KIND")
 	[[ $KIND != ext4* ]] || MOUNT_OPTIONS+=,noinit_itable
-	# Another copy of it may be mounted, e.g. of a suite that runs meanwhile. (btrfs has nothing like it.)
+	# Another suite may have mounted a copy of the file system. (btrfs cannot mount such a copy.)
 	[[ $KIND != xfs* ]] || MOUNT_OPTIONS+=,nouuid
 }
 
-# disk COMMAND...: its answer in ANSWER.
+# disk COMMAND...: sets ANSWER to its answer.
 disk() {
 	echo "$*" >&"$DISK_TO"
 	read -r -u "$DISK_FROM" ANSWER || { echo "the recorder is gone" >&2 && exit 1; }
@@ -58,7 +58,7 @@ disk_umount() {
 	umount -R "$ROOT"
 }
 
-# device_on OPERATION: the device as the operation finds it.
+# device_on OPERATION: prepares the device for the operation.
 device_on() {
 	disk reset
 	disk_mount
@@ -89,7 +89,7 @@ look() {
 # one_of WORD WORDS
 one_of() { [[ " $2 " == *" $1 "* ]]; }
 
-# kept HIDDEN ROLE...: none of them is lost.
+# kept HIDDEN ROLE...: expects that no tree is lost.
 kept() {
 	local have=" $SEEN_DATA $1 ${SEEN_BACKUP[*]} " role
 	shift
@@ -98,8 +98,8 @@ kept() {
 	done
 }
 
-# Each backup of before has the content that it had. Only what a person removes may be missing, what was
-# adopted, once there is another one, and, once a start came to its end, what retention drops.
+# Each earlier backup has its content. A person may remove one, an adopted one may go if another exists, and a
+# finished start removes others by retention.
 backups_intact() {
 	local word name digest
 
@@ -117,7 +117,7 @@ backups_intact() {
 	done
 }
 
-# promise WHEN OPERATION: what there is to say about it, if anything.
+# promise WHEN OPERATION: prints the broken promise, if any.
 promise() {
 	local name=${1}_${2//-/_}
 	! declare -F "$name" >/dev/null || "$name"
@@ -125,8 +125,8 @@ promise() {
 
 # ---- a cut, the next start, and the one after it ----
 
-# check_cut OPERATION before|after: ROOT is mounted as the cut left it. After: the operation had ended.
-# Nothing is unmounted. Fails with the reason in BROKEN.
+# check_cut OPERATION before|after: checks ROOT, mounted as the cut left it. After: the operation had ended. Nothing
+# is unmounted. Fails with the reason in BROKEN.
 check_cut() {
 	local op=$1 when=$2
 
@@ -169,7 +169,7 @@ next_start() {
 	[[ $SEEN_ALL == "$all" ]] || broken "the second start found something to do: $(<"$PRERUN_LOG")"
 }
 
-# etcd_accepts ROLE: a real etcd on a copy of the data says what it said when the story was told.
+# etcd_accepts ROLE: expects that a real etcd has the same state on a copy of the data as in the story.
 etcd_accepts() {
 	local data=$DATA state try
 

@@ -9,8 +9,8 @@ GBE_CRASH=$(cd "$(dirname "$0")" && pwd)
 . "$GBE_CRASH/../lib/all.sh"
 PATIENCE=30
 
-# disk_in_use: a writer that has each line on a disk of its own, until that fails.
-# Sets DEVICE, RELAY (who has the loop device), SERVER (who is the disk), WRITER.
+# disk_in_use: starts a writer that flushes each line to a disk, until that fails. Sets DEVICE, RELAY (the owner of
+# the loop device), SERVER (the process that is the disk), WRITER.
 disk_in_use() {
 	local answer to from
 
@@ -30,7 +30,7 @@ disk_in_use() {
 	kill -0 "$WRITER" || fail "the disk does not work"
 }
 
-# within SECONDS COMMAND...: it succeeds at last.
+# within SECONDS COMMAND...: expects that it succeeds in time.
 within() {
 	local end=$((SECONDS + $1))
 	shift
@@ -42,7 +42,7 @@ within() {
 
 ended() { ! kill -0 "$1" 2>/dev/null; }
 nothing_on() {
-	# The file goes away with the device's use.
+	# The file goes away when the device is closed.
 	[[ $(cat "/sys/block/${1##*/}/loop/backing_file" 2>/dev/null) != *"$GBE_SCRATCH"* ]]
 }
 
@@ -59,7 +59,7 @@ killed() {
 kill_server() { kill -KILL "$SERVER"; }
 kill_relay() { kill -KILL "$RELAY"; }
 kill_both() { kill -KILL "$RELAY" "$SERVER"; }
-# No command comes any more, as when the shell is killed.
+# No more commands come, like after the end of the shell.
 end_of_commands() { eval "exec ${BLOCKLOG[1]}>&-" && kill_relay; }
 
 use_for_long() {
@@ -69,7 +69,7 @@ use_for_long() {
 	sleep 600
 }
 
-# All that a suite is, at once, with the file system still mounted.
+# Kills all processes of a suite at once, with the file system still mounted.
 whole_suite_killed() {
 	local child
 

@@ -2,11 +2,11 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2153 # read by cut.sh and boot.sh, set by power.sh
 #
-# Disks that let an operation down: one that dies in the middle of it, one that fills up, one that takes half
-# of each write. Sourced after errors.sh.
+# Failing disks: one dies in the middle of the operation, one fills up, one takes half of each write. Sourced after
+# errors.sh.
 
-# disk_dies OPERATION WRITES: after so many more writes the disk takes none; the file system goes read-only, or
-# away. Then the machine is switched off, and the disk is well again: what it took, it has.
+# disk_dies OPERATION WRITES: after so many more writes, the disk accepts none, and the file system goes read-only or
+# away. Then the machine is switched off, and the disk works again with the writes that it accepted.
 disk_dies() {
 	local op=$1 rc=0
 
@@ -22,7 +22,7 @@ disk_dies() {
 		FAILURES+=("dead after $2 writes: it cannot be mounted: $(<"$GBE_MEM/mount.log")")
 		return
 	fi
-	# The cause may be told by whoever met it first: the file system says EROFS or EUCLEAN, too.
+	# The reported cause depends on the program that met it first: the file system may also say EROFS or EUCLEAN.
 	ALSO_FINAL=${OP_MAY[$op]}
 	{ [[ $rc == 0 || -s $GBE_MEM/operation.log ]] || broken "it failed without a word"; } &&
 		check_cut "$op" "$(if [[ $rc == 0 && ${OP_COMMAND[$op]} =~ ^(gbe|hook (green|red)) ]]; then
@@ -34,13 +34,13 @@ disk_dies() {
 	disk_umount
 }
 
-# disk_fills OPERATION POINT: when it is there, the disk is filled to the last byte; then it goes on. The
-# next start finds it full still, the one after it does not.
+# disk_fills OPERATION POINT: fills the disk to the last byte at POINT, and resumes the operation. The next start
+# finds a full disk, the one after it does not.
 disk_fills() {
 	local op=$1 rc=0 pid keeps=${OP_KEEPS[$1]}
 
 	device_on "$op"
-	# What a failed update left makes way, where a restore finds no room otherwise.
+	# The data of a failed update is removed if a restore has no other room.
 	case $op in retry | rollback | finish | staged) OP_KEEPS[$op]=green ;; esac
 	(GREENBOOT_ETCD_FAULT=$2=stop BUILD=$BUILD_FAULTS operation_run "$op" \
 		>"$GBE_MEM/operation.log" 2>&1) &
@@ -61,7 +61,7 @@ disk_fills() {
 	OP_KEEPS[$op]=$keeps
 }
 
-# A start on a full disk lets etcd start, unless it is an upgrade that would go without its backup.
+# A start on a full disk lets etcd start, except after an upgrade that has no backup.
 full_start() {
 	MASKED='' boot "${OP_NEXT[$1]}" 2>"$GBE_MEM/start.log" || broken "prerun on a full disk" || return
 	[[ $PRERUN == 0 || ${OP_NEXT[$1]} != A ]] ||
@@ -71,7 +71,7 @@ full_start() {
 	kept "$SEEN_HIDDEN" ${OP_KEEPS[$1]} && RETENTION_RAN=yes backups_intact "$1"
 }
 
-# stopped_below PID: the processes among its descendants that are stopped.
+# stopped_below PID: prints the stopped processes among its descendants.
 stopped_below() {
 	local pid found=1
 
@@ -85,7 +85,7 @@ stopped_below() {
 	return "$found"
 }
 
-# short_writes OPERATION: it does what it does otherwise.
+# short_writes OPERATION: expects the usual result.
 short_writes() {
 	local op=$1 rc=0
 
@@ -104,7 +104,7 @@ short_writes() {
 	disk_umount
 }
 
-# disks OPERATION DEATHS: says one line.
+# disks OPERATION DEATHS: prints one line.
 disks() {
 	local op=$1 writes at began=$SECONDS
 
@@ -115,7 +115,7 @@ disks() {
 	for at in $(seq 0 "$writes" | some "$2"); do
 		disk_dies "$op" "$at"
 	done
-	# Where a copy begins and where it is about to be published.
+	# The points are the beginning of a copy, and the moment before it is published.
 	for at in backup-made backup-described restore-cloned restore-staged; do
 		! points "$op" | grep -qx "$at@1" || disk_fills "$op" "$at"
 	done

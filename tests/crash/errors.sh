@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by cut.sh and boot.sh
 #
-# Calls that fail: the operation ends with the exit status that fits, says why, takes back what it took, and
-# the next start finds everything. Sourced after kills.sh.
+# Failing calls: the operation ends with the right exit status and a reason, and removes its unfinished parts. The
+# next start finds everything. Sourced after kills.sh.
 
-# errors_of CALL: what it may fail with.
+# errors_of CALL: prints the errors that it may fail with.
 errors_of() {
 	case $1 in
 	openat) echo EMFILE EIO EROFS ENOSPC EDQUOT EINTR ;;
@@ -18,22 +18,22 @@ errors_of() {
 	esac
 }
 
-# Which of them: each in its turn, call after call.
+# The errors take turns from call to call.
 error_of() {
 	local -a all
 	read -ra all <<<"$(errors_of "$1")"
 	echo "${all[($2 + ${3:-0}) % ${#all[@]}]}"
 }
 
-# status_fits OPERATION STATUS: what the exit status says is true. ROOT is as the operation left it.
+# status_fits OPERATION STATUS: checks that the exit status is true. ROOT is as the operation left it.
 status_fits() {
 	local op=$1 status=$2 command=${OP_COMMAND[$1]}
 
-	# That of a program which could not even be loaded.
+	# The exit status of a program that could not be loaded.
 	if [[ $status == 127 ]] && grep -q 'loading shared libraries' "$GBE_MEM/operation.log"; then
 		return 0
 	fi
-	# 2: the configuration could not be read. 5: the data could not. 6: the backup could not.
+	# 2: the configuration could not be read. 5: the data could not be read. 6: the backup could not be made.
 	case ${command%% *}:$status in
 	prerun:[05] | gbe:[0123567] | hook:[01]) ;;
 	*) broken "exit status $status: $(tail -n 1 "$GBE_MEM/operation.log")" || return ;;
@@ -41,7 +41,7 @@ status_fits() {
 	if [[ $status == 0 && $command != prerun* && $command != *finalize ]]; then
 		promise ended "$op" || return
 	fi
-	# etcd may write from now on. (Rule 0 lets it start wherever it cannot be told who has the data open.)
+	# etcd may write from now on. (Rule 0 lets it start if the program cannot determine who has the data open.)
 	if [[ $status == 0 && $command == prerun* ]] && ! by_rule_0; then
 		promise starts "$op" || return
 	fi
@@ -56,37 +56,38 @@ status_fits() {
 
 by_rule_0() { grep -q 'Decided by rule 0:' "$GBE_MEM/operation.log"; }
 
-# What a start should have done did not come about: status knows why, and the journal has the reason.
+# The start did not finish its work: status names the reason, and so does the journal.
 status_knows() {
 	local op=$1 last
 
 	[[ ${OP_COMMAND[$op]} == prerun* ]] || return 0
 	! promise ended "$op" || return 0
 	BROKEN=
-	# What could not even be loaded leaves no record; systemd's own says so.
+	# A program that could not be loaded leaves no record. systemd reports it.
 	! grep -q 'loading shared libraries' "$GBE_MEM/operation.log" || return 0
-	# Nor does a start of which no process got at the device.
+	# A start that could not reach the device also leaves no record.
 	! grep -q 'worker ended with exit status 125, and who asks .* exit status 125' \
 		"$GBE_MEM/operation.log" || return 0
 	grep -qiE "$2" "$GBE_MEM/operation.log" ||
-		broken "nobody says that it failed: $(tail -n 1 "$GBE_MEM/operation.log")" || return
-	# A fact that cannot be read may lead to another rule; what was begun or asked for and failed, status has.
+		broken "no message says that it failed: $(tail -n 1 "$GBE_MEM/operation.log")" || return
+	# An unreadable fact may lead to another rule. status shows an operation that was begun or requested and
+	# failed.
 	grep -v 'A record could not be read' "$GBE_MEM/operation.log" |
 		grep -qE 'could not be|held back|cannot be done' || return 0
 	last=$(gbe --json status 2>/dev/null | jq -r '.last_operation | .result + ": " + .reason') ||
 		broken "status does not answer" || return
-	# The last operation is the last one: after a restore that failed it may be a backup.
+	# The last operation counts: after a failed restore it may be a backup.
 	if [[ $last == "done: "* ]]; then
 		grep -q 'Backed up' "$GBE_MEM/operation.log"
 	elif [[ $last == "held: "* ]]; then
-		# It was so before, too: nothing could be read, and nothing written down.
+		# It was the same before: nothing could be read or recorded.
 		grep -q 'held back' "$GBE_MEM/operation.log"
 	else
 		grep -qiE "$2|exit status" <<<"$last"
 	fi || broken "status does not know that it failed: $last"
 }
 
-# text_of ERROR: as people read it.
+# text_of ERROR: prints its text for people.
 text_of() {
 	case $1 in
 	EIO) echo "Input/output error" ;;
@@ -98,7 +99,7 @@ text_of() {
 	esac
 }
 
-# error_at OPERATION CALL NUMBER ERROR
+# error_at OPERATION CALL NUMBER ERROR: plays this error.
 error_at() {
 	local op=$1 rc=0 why what="$2 number $3 fails with $4"
 
@@ -110,13 +111,13 @@ error_at() {
 	why="$(text_of "$4")|cannot|could not|does not validate|there is no backup"
 	look && status_fits "$op" "$rc" "$why" && status_knows "$op" "$why" &&
 		space_freed "$op" "$2" || FAILURES+=("$what: $BROKEN")
-	# A start that could not restore lets etcd have what is there, and has said so; nothing is lost.
+	# A start that could not restore lets etcd have the existing data, and reports it. Nothing is lost.
 	ALSO_FINAL=${OP_MAY[$op]}
 	died "$op" "$what"
 	ALSO_FINAL=
 }
 
-# Half a copy is gone again, unless it was the removal that failed.
+# Half a copy is removed, unless the removal itself failed.
 space_freed() {
 	local left
 	[[ $2 != unlink* && $2 != rmdir && $2 != openat && $2 != getdents64 && $2 != ioctl ]] || return 0
@@ -125,8 +126,8 @@ space_freed() {
 	done
 }
 
-# errors OPERATION COUNT: as many calls at most; LEVEL=full: each error of each. ERROR="CALL NUMBER ERROR": that one,
-# with what the operation said.
+# errors OPERATION COUNT: plays at most so many calls; LEVEL=full: each error of each call. ERROR="CALL NUMBER ERROR"
+# plays this one, with the operation's output.
 errors() {
 	local op=$1 call number error began=$SECONDS
 

@@ -2,17 +2,17 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by cut.sh and boot.sh
 #
-# Kills: the operation dies at a named fault point, or as it is about to make a system call that changes
-# something; the file system stays as it is. Sourced after cut.sh.
+# Kills: the operation dies at a named fault point, or before a system call that changes something. The file system
+# stays as it is. Sourced after cut.sh.
 
-# What changes something, and what makes it durable. (What openat creates is empty: the call after it
-# is one of these.)
+# The calls that change something, and those that make it durable. (A file that openat creates is empty: one of these
+# calls follows.)
 CHANGING=write,pwrite64,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,rmdir,symlinkat,linkat
 CHANGING+=,ioctl,copy_file_range,ftruncate,fallocate,fchown,fchownat,fchmod,fchmodat,fsetxattr
 CHANGING+=,fremovexattr,utimensat,fsync,fdatasync,syncfs
 READING=openat,read,pread64,getdents64
 
-# some COUNT: of the lines on stdin, so many at most, evenly, beginning elsewhere on each file system.
+# some COUNT: prints at most so many lines of stdin, evenly spread. Each file system begins at another line.
 some() {
 	awk -v count="$1" -v seed="$(cksum <<<"$KIND${SEED:-1}" | cut -d' ' -f1)" '
 		{ line[NR] = $0 }
@@ -23,7 +23,7 @@ some() {
 		}'
 }
 
-# operation_traced OPERATION OUTPUT CALLS: the system calls that it makes.
+# operation_traced OPERATION OUTPUT CALLS: traces its system calls.
 operation_traced() {
 	device_on "$1"
 	TRACER=(strace -f -qq --seccomp-bpf -o "$2" -e "trace=$3" -e signal=none)
@@ -32,7 +32,7 @@ operation_traced() {
 	disk_umount
 }
 
-# calls OPERATION CALLS: each call that any of its processes makes, as CALL N.
+# calls OPERATION CALLS: prints each call of its processes as CALL N.
 calls() {
 	local list=$GBE_MEM/calls.$1
 
@@ -44,7 +44,7 @@ calls() {
 		}' "$list"
 }
 
-# points OPERATION: the fault points that it passes, as POINT@PASS.
+# points OPERATION: prints its fault points as POINT@PASS.
 points() {
 	local list=$GBE_MEM/points.$1
 
@@ -56,8 +56,8 @@ points() {
 	sed -n 's/^fault-point \([^ ]*\) \([0-9]*\)$/\1@\2/p' "$list"
 }
 
-# steps_passed OPERATION: are all steps that its command prints among its fault points? A line in FAILURES for each
-# that is missing without a reason, and where no step was printed. A start has no table of steps.
+# steps_passed OPERATION: checks that its fault points contain all steps that its command prints. FAILURES gets a line
+# for each step that is missing without a reason, and one if no step was printed. A start has no table of steps.
 steps_passed() {
 	local op=$1 list=$GBE_MEM/steps.$1 step
 
@@ -72,7 +72,8 @@ steps_passed() {
 	done <"$list"
 }
 
-# died OPERATION WHAT: after it did; looks, boots, looks again. A line in FAILURES where a promise broke.
+# died OPERATION WHAT: checks the state after its death, boots, and checks again. FAILURES gets a line for a broken
+# promise.
 died() {
 	STATES=$((STATES + 1)) TRIED=$((TRIED + 1))
 	check_cut "$1" before || FAILURES+=("$2: $BROKEN")
@@ -94,7 +95,7 @@ kill_at_call() {
 	died "$1" "killed before $2 number $3"
 }
 
-# kills OPERATION POINTS CALLS: as many of each at most. Says one line.
+# kills OPERATION POINTS CALLS: plays at most so many of each. Prints one line.
 kills() {
 	local op=$1 at call number began=$SECONDS
 
@@ -110,7 +111,7 @@ kills() {
 	say_case "kills-$op@$KIND" "$TRIED kills, $DISTINCT different states, $((SECONDS - began)) s"
 }
 
-# say_case NAME TEXT: its line; FAILURES say why not.
+# say_case NAME TEXT: prints the case's line, with FAILURES as the reason.
 say_case() {
 	if [[ ${#FAILURES[@]} != 0 ]]; then
 		echo "not ok $1: ${#FAILURES[@]} of $TRIED; ${FAILURES[0]}"

@@ -69,11 +69,11 @@ operation finalize   closing   A green green green               green        --
 operation wide-backup  wide    A wider wider wider               wide         -- gbe -q backup w1
 operation wide-restore wide    A wider wide  wide,wider          wide wider   -- gbe -q restore w0
 
-# prerun NAME: NAME boots, up to the end of its prerun. What a boot does outside of the disk was done
-# by operation_ready.
+# prerun NAME: boots NAME up to the end of its prerun. operation_ready did the parts of the boot that are not on the
+# disk.
 prerun() { hook prerun; }
 
-# operation_ready NAME: all that comes before its command.
+# operation_ready NAME: does everything that comes before its command.
 operation_ready() {
 	[[ ${OP_COMMAND[$1]} != "prerun "* ]] || MASKED=yes boot "${OP_COMMAND[$1]#prerun }"
 }
@@ -85,9 +85,9 @@ operation_run() {
 	"${words[@]}"
 }
 
-# ---- what was promised once it had ended ----
+# ---- promises after the end of an operation ----
 
-# has_backup ROLE [NAME-PATTERN]: in this state, a named backup is that tree.
+# has_backup ROLE [NAME-PATTERN]: expects a named backup with that tree in this state.
 has_backup() {
 	local name
 
@@ -118,17 +118,17 @@ ended_finalize() { has_backup green "${DEPLOYMENT[A]}_*"; }
 ended_wide_backup() { has_backup wider w1; }
 ended_wide_restore() { data_is wide && has_backup wider && has_backup wide w0; }
 
-# ---- what must be there before etcd may start, whatever went wrong ----
+# ---- conditions for a start of etcd, after any failure ----
 
-# The new system never has the only copy.
+# The new system never has the only copy of the data.
 starts_upgrade() { has_backup green; }
 
-# ---- what is true all the time ----
+# ---- promises at any time ----
 
-# A good backup goes only for a good one.
+# Only another good backup replaces a good one.
 always_prune() { has_backup boot-3; }
 
-# ---- and what the next start may make of it ----
+# ---- promises after the next start ----
 
 next_request() { data_is green; }
 next_cancel() { data_is later; }

@@ -2,11 +2,11 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by cut.sh and boot.sh
 #
-# Power cuts: an operation runs once on the disk that records; then the disk is put into the states that
-# a cut may have left, one after the other. Sourced after cut.sh.
+# Power cuts: an operation runs once on the recording disk. Then the disk is put into the states that a cut may have
+# left, one after the other. Sourced after cut.sh.
 
-# power_record OPERATION [commits]: runs it, recorded. The writes and flushes in WRITES and FLUSHES. With commits:
-# slowly, and meanwhile others commit the file system at any moment.
+# power_record OPERATION [commits]: runs and records it, and sets WRITES and FLUSHES. With commits, it runs slowly,
+# and meanwhile other processes commit the file system at any moment.
 power_record() {
 	local op=$1 rc=0 committer=''
 
@@ -23,11 +23,11 @@ power_record() {
 	TRACER=()
 	disk mark
 	if [[ $committer ]]; then
-		# Who died before the operation was through has committed nothing of it.
+		# The recorder died before the end of the operation, so nothing of it is committed.
 		kill "$committer" 2>/dev/null || rc="$rc, and nobody committed what it did"
 		wait "$committer" 2>/dev/null
 	fi
-	# What is written when there is time; it must not undo what was promised.
+	# The file system writes the rest out later, which must not undo a promise.
 	sync -f "$ROOT"
 	disk stop
 	read -r WRITES FLUSHES <<<"$ANSWER"
@@ -35,7 +35,7 @@ power_record() {
 	[[ $rc == 0 ]] || broken "it ended with $rc: $(tail -n 1 "$GBE_MEM/operation.log")"
 }
 
-# power_state OPERATION NUMBER
+# power_state OPERATION NUMBER: checks this state.
 power_state() {
 	local rc=0
 
@@ -50,7 +50,7 @@ power_state() {
 	return "$rc"
 }
 
-# power_cuts OPERATION BUDGET [commits]: says one line.
+# power_cuts OPERATION BUDGET [commits]: prints one line.
 power_cuts() {
 	local op=$1 name=${3-power}-$1@$KIND states number first='' why='' violations=0 began=$SECONDS
 
@@ -80,7 +80,7 @@ power_cuts() {
 		"$FLUSHES flushes, $((SECONDS - began)) s"
 }
 
-# failure_keep OPERATION: so that each state can be looked at again.
+# failure_keep OPERATION: keeps the recording, so that each state can be replayed.
 failure_keep() {
 	local dir=$TEST_LOGS/crash-failed/$1@$KIND
 

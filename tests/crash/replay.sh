@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# replay.sh OPERATION@KIND/NUMBER [COMMAND...]: a state that broke a promise, once more: what the cut left,
-# what the next start says, what is there then. COMMAND is started in between, with the state mounted:
-# tests/crash/replay.sh restore@xfs/7 bash
+# replay.sh OPERATION@KIND/NUMBER [COMMAND...]: replays a state that broke a promise, and prints what the cut left and
+# what the next start does. COMMAND runs in between, with the state mounted: tests/crash/replay.sh restore@xfs/7 bash
 
 # shellcheck disable=SC2034
 what=${1:?OPERATION@KIND/NUMBER}

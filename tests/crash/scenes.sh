@@ -2,18 +2,18 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # read by those who source this
 #
-# The devices on which operations are interrupted: one story with a real etcd and a real ostree, played
-# once on each file system, and its moments saved. Each tree of data in it has a name, its *role*, by
-# which it is known again wherever it turns up. Sourced.
+# The devices on which operations are interrupted: one story with a real etcd and a real ostree. It is played once on
+# each file system, and its moments are saved. Each tree of data in it has a name, its *role*, by which the tests
+# recognize it. Sourced.
 
 SCENE_SIZE=$((1 << 30))
 declare -gA ROLE=()      # digest of a tree -> its role
-declare -gA ROLE_STATE=() # role -> what etcd says when it runs on it
+declare -gA ROLE_STATE=() # role -> the state of an etcd that runs on it
 LOOK=$BUILD/tests/crash/look
 
 scene_dir() { echo "$GBE_MEM/scenes/$1"; }
 
-# role NAME: the data as it is now, etcd down.
+# role NAME: names the present data. etcd is down.
 role() {
 	local digest
 
@@ -23,7 +23,7 @@ role() {
 	ROLE_STATE[$1]=$STATE_OF_ETCD
 }
 
-# etcd_writes COMMAND...: etcd runs on the data, the command writes; then it is stopped.
+# etcd_writes COMMAND...: starts etcd on the data, lets the command write, and stops etcd.
 etcd_writes() {
 	start_etcd
 	"$@"
@@ -32,8 +32,8 @@ etcd_writes() {
 	forget_wal
 }
 
-# What is reserved of a WAL and was read since is data to SEEK_DATA, as long as the page cache has it, and a
-# copy of it is 64 MB of zeros, which each look at it reads.
+# The preallocated end of a WAL that was read since counts as data for SEEK_DATA while the page cache has it. A copy
+# of it is 64 MB of zeros, which each check would read.
 forget_wal() {
 	local file
 
@@ -42,7 +42,7 @@ forget_wal() {
 	done
 }
 
-# scene NAME: saves the device as it is now: the disk, /boot, and, should it be on, /run.
+# scene NAME: saves the present device: the disk, /boot, and, if it is on, /run.
 scene() {
 	local dir
 
@@ -54,7 +54,7 @@ scene() {
 	cp -a "$BOOT" "$dir/boot"
 	declare -p DEPLOYMENT BOOTED | sed 's/^declare -A/declare -gA/; s/^declare --/declare -g/' \
 		>"$dir/variables"
-	# Which trees its backups are.
+	# The trees of its backups.
 	loop_mount "$IMAGE" "$ROOT"
 	"$LOOK" "$ROOT" | grep '^backup ' >"$dir/backups" || true
 	root_mounts
@@ -62,7 +62,7 @@ scene() {
 	cp -a "$dir/run/." "$ROOT/run/"
 }
 
-# scene_back NAME: the story goes on from there.
+# scene_back NAME: continues the story from there.
 scene_back() {
 	local dir
 
@@ -73,7 +73,7 @@ scene_back() {
 	scene_enter "$1"
 }
 
-# scene_enter NAME: its disk is mounted at ROOT; what else belongs to the device.
+# scene_enter NAME: mounts its disk at ROOT, and sets the device's variables.
 scene_enter() {
 	local dir
 
@@ -87,14 +87,14 @@ scene_enter() {
 	cp -a "$dir/run/." "$ROOT/run/"
 }
 
-# scene_also NAME FROM FUNCTION: one more, made from another.
+# scene_also NAME FROM FUNCTION: makes a scene from another one.
 scene_also() {
 	scene_back "$2"
 	"$3"
 	scene "$1"
 }
 
-# kills_prerun NAME POINT: a boot whose prerun is killed there, with its supervisor.
+# kills_prerun NAME POINT: boots NAME, and kills its prerun with the supervisor at POINT.
 killed_at() {
 	MASKED=yes boot "$1"
 	GREENBOOT_ETCD_FAULT=$2=kill "$BUILD_FAULTS/hooks/prerun" --root="$ROOT" || true
@@ -104,7 +104,7 @@ writes_a() { put_many base 10 && put owner A; }
 writes_more() { put more yes && put owner "A, later"; }
 writes_b() { put owner B && put_many of-b 5 && del base/1 && hook health; }
 
-# scenes_keep all|two: plays KIND's story, all of it or as far as that scene, and keeps what its trees are.
+# scenes_keep all|two: plays KIND's story, all of it or up to that scene, and keeps the roles of its trees.
 scenes_keep() {
 	mkdir -p "$GBE_MEM/scenes"
 	set -eEuo pipefail
@@ -124,7 +124,7 @@ scenes_begin() {
 	[[ $KIND == btrfs-subvol ]] || mkdir -m 0700 "$DATA"
 	etcd_writes writes_a
 	role first
-	scene first # data of before this program was here; off
+	scene first # data from before this program was installed; off
 
 	boot A
 	started
@@ -157,7 +157,7 @@ scene_undoable() { gbe -q restore m0; }
 scene_requested() { gbe -q restore m0 --next-boot; }
 scene_closing() { config backup at-shutdown=always; }
 
-# Where a db is cloned extent by extent. (In a subvolume it is a snapshot.)
+# On these, a db is cloned extent by extent. (In a subvolume, it is a snapshot.)
 clones_extents() { [[ $KIND == btrfs || $KIND == xfs ]]; }
 
 # A backup, and data with a db of 65 MiB in 4096 extents with holes between them.
@@ -176,7 +176,7 @@ scene_wide() {
 
 put_and_judge() { put boot "$1" && judge green; }
 
-# Two good backups more than retention keeps, once it is asked.
+# Two good backups more than retention keeps when it runs.
 scene_many() {
 	local n
 
@@ -215,8 +215,8 @@ scenes_of_update() {
 	scene_also staged b-red scene_staged
 }
 
-# The third start after two that did not come to their end begins nothing; here the next one is the second.
+# The third start after two unfinished ones begins nothing. The next one here is the second.
 scene_half() { killed_at A restore-exchanged && forget_starts; }
 scene_staged() { killed_at A restore-cloned && forget_starts; }
-# Of a start that was killed before.
+# A killed start has left it.
 forget_starts() { sed -i '/"kind":"start"/d' "$ROOT/var/lib/greenboot-etcd/ledger"; }

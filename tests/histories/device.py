@@ -24,7 +24,7 @@ BUILD = os.environ.get("BUILD_FAULTS") or os.path.join(TOP, "build/default-fault
 HERE = os.path.dirname(os.path.abspath(__file__))
 MASK = ".greenboot-etcd-owner"
 WEEKS = 21 * 86400
-LIMIT = 150  # seconds that any program may take, on a busy machine, too
+LIMIT = 150  # seconds that any program may take, also on a busy machine
 GOINGDOWN = 0x8004587d  # of XFS and ext4 alike
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -57,7 +57,7 @@ def mount_loop(image, target, kind):
             try:  # LOOP_CONFIGURE with LO_FLAGS_AUTOCLEAR
                 fcntl.ioctl(device, 0x4C0A, bytearray(
                     struct.pack("<II52xI176x64x", backing, 0, 4)))
-            except OSError:  # somebody else was faster
+            except OSError:  # another process was faster
                 os.close(device)
                 time.sleep(0.01)
                 continue
@@ -82,7 +82,7 @@ def digest(top):
     def walk(directory, name):
         for entry in sorted(os.listdir(directory)):
             at = (name + "/" + entry) if name else entry
-            if at == MASK or at.startswith(".gbe-tmp"):  # the latter: leftovers() tells
+            if at == MASK or at.startswith(".gbe-tmp"):  # the latter: leftovers() decides
                 continue
             status = os.stat(entry, dir_fd=directory, follow_symlinks=False)
             line = [at, stat.S_IFMT(status.st_mode), status.st_mode & 0o7777, status.st_uid, status.st_gid]
@@ -174,7 +174,7 @@ class Device:
         self.names = {value: key for key, value in self.ids.items()}
         self.fd, self.loop = mount_loop(self.image, self.root, kind)
         binds(work, self.root)
-        self.data = self.before = os.path.join(self.root, "var/lib/etcd")  # and where etcd had it last, or root moved it
+        self.data = self.before = os.path.join(self.root, "var/lib/etcd")  # and the place where etcd had it last, or root moved it
         self.stores = {os.path.join(self.root, "var/lib/greenboot-etcd/backups")}
         self.etcd = etcd.Real(self.data) if real else etcd.StandIn(self.data)
         self.endpoint = self.etcd if real else voice
@@ -224,7 +224,7 @@ class Device:
         self.etcd.kill()
         self.disk_cut()
 
-    # ---- what becomes of the data while no etcd runs ----
+    # ---- changes of the data while etcd is down ----
 
     def move_wal(self, back=False):
         """Somebody moves the log to another directory. False: there is none, or its place is taken."""
@@ -250,7 +250,7 @@ class Device:
         os.rename(self.data + ".copy" if how == "copied" else self.before, self.data)
         if how == "linked":
             os.symlink(os.path.basename(self.data), self.before)
-        if how == "moved":  # also where no etcd starts on it
+        if how == "moved":  # also if no etcd starts on it
             self.before = self.data
         sync_fs(self.root)
         return True
@@ -285,7 +285,7 @@ class Device:
         os.makedirs(top, exist_ok=True)
         step, count = 16 << 20, 0
         with open(os.path.join(top, "bytes"), "ab") as file:
-            inodes = inodes and self.kind == "ext4"  # XFS makes them of bytes
+            inodes = inodes and self.kind == "ext4"  # XFS makes inodes from free bytes
             try:
                 while inodes:
                     os.close(os.open(os.path.join(top, "%d" % count), os.O_CREAT | os.O_WRONLY))
@@ -317,7 +317,7 @@ class Device:
         os.close(self.fd)
         shutil.rmtree(self.work, ignore_errors=True)
 
-    # ---- ostree: the list is what its boot entries say ----
+    # ---- ostree: the boot entries are the list ----
 
     def directory(self, name):
         return self.path("ostree/deploy/fedora-iot/deploy", self.ids[name][len("fedora-iot-"):])
@@ -386,7 +386,7 @@ class Device:
     def has_program(self, name=None):
         return (name or self.booted) != "Z"
 
-    # ---- configuration, GRUB's environment, greenboot as its flavours do it ----
+    # ---- configuration, GRUB's environment, greenboot in its two flavours ----
 
     def configure(self, **settings):
         self.settings.update(settings)
@@ -477,7 +477,7 @@ class Device:
                 self.flavour == "rust" and values.get("greenboot_next_deployment_id"):
             return True
         following = self.grub_choice(look=True)
-        if self.flavour == "shell" and counter == "-1":  # a fallback is made the default
+        if self.flavour == "shell" and counter == "-1":  # a fallback becomes the default
             following = self.booted
         return (self.staged or following) != self.booted
 
@@ -557,7 +557,7 @@ class Device:
             raise Ended()
         return status
 
-    tracing, hit = None, False  # hit: the last program came to its fault point
+    tracing, hit = None, False  # hit: the last program reached its fault point
 
     @staticmethod
     def family(pid):
@@ -588,7 +588,7 @@ class Device:
                         try:
                             os.kill(one, signal.SIGKILL)
                         except ProcessLookupError:
-                            pass  # its parent took it along
+                            pass  # its parent ended it
                     process.wait()
                     for one in everybody[1:]:  # ours now: a worker is its orphans' reaper
                         try:
@@ -633,7 +633,7 @@ class Device:
             os.unlink(self.path("run/ostree/staged-deployment"))
             if name in self.listing:
                 self.listing.remove(name)
-            # ostree keeps the booted one and the rollback, and what is pinned.
+            # ostree keeps the booted one, the rollback, and pinned ones.
             self.listing.insert(0, name)
             for other in self.listing[1:]:
                 if other != self.booted and other not in self.pins and len(self.listing) > 4:
@@ -645,7 +645,7 @@ class Device:
         self.on = False
         sync_fs(self.root)
 
-    # ---- what there is ----
+    # ---- the present state ----
 
     def content(self):
         return digest(self.data)

@@ -17,7 +17,7 @@ import subprocess
 import time
 
 NODE, CLUSTER, PAGE = 0x2e1259d415f2a040, 0x48276a8f75b6a87, 4096
-UID = 2379  # the user that etcd runs as: nobody trusts it
+UID = 2379  # the unprivileged user that runs etcd
 
 TABLE = []
 for n in range(256):

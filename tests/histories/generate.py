@@ -30,7 +30,7 @@ class Generator:
                                 ("retry-trial=no", .06), ("keep-bad=2", .1)):
             if rng.random() < chance:
                 self.lines.append("set " + setting)
-        self.calm = rng.random() < .35   # no cuts or kills in this one
+        self.calm = rng.random() < .35   # this history has no cuts or kills
         self.booted, self.known = "A", ["A"]
         if rng.random() < .05:
             self.lines.append("begin Z")

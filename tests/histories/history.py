@@ -66,10 +66,10 @@ class History:
         self.weeks = self.late = False
         self.asked = None
         self.foretold = None
-        self.resolved = []   # the events as they can be played again
+        self.resolved = []   # the events in the form that can be replayed
         self.told = []
 
-    # ---- what is known ----
+    # ---- the known facts ----
 
     def me(self, name=None):
         name = name or self.device.booted
@@ -117,7 +117,7 @@ class History:
                 return action, point
         return None
 
-    # ---- looks after each event ----
+    # ---- checks after each event ----
 
     def look(self, settled=True):
         """Every backup is what it was, and was whole; nothing of worth is gone; nothing is left lying about."""
@@ -137,7 +137,7 @@ class History:
             self.floor(old, new)
         if settled:
             trees = [self.device.path("var/lib")]
-            # The store of another deployment's configuration is swept when that boots.
+            # The store of another deployment's configuration is cleaned up when that boots.
             foreign = "/backups/" if "directory" in self.device.conf.get(self.device.booted, {}) else "/other/"
             found = [name for tree in trees for name in leftovers(tree) if foreign not in name]
             self.need(not found, "left lying about: %s" % ", ".join(found))
@@ -155,7 +155,7 @@ class History:
 
         self.need(valid(new) or not valid(old), "the last valid backup is gone")
         for name in self.device.listing:
-            # Backups of an earlier deployment of the same name go with that.
+            # Backups of an earlier deployment of the same name are removed at the same time.
             if self.me(name) in self.were_green and self.device.born[name] <= 1:
                 self.need(valid(new, name) or not valid(old, name), "the last valid backup of %s is gone" % name)
                 self.need(valid(new, name, ("good",)) or not valid(old, name, ("good",)),
@@ -203,7 +203,7 @@ class History:
         facts, fault = self.facts(event), self.spot(event, "prerun")
         facts.unreadable = self.hostile
 
-        # A process that has the data open until then is not foreseen.
+        # The oracle does not foresee a process that has the data open until then.
         asked = self.ask() if same is False and not fault and not device.held and \
             not set(event) & {"skip", "ask"} else None
 
@@ -227,8 +227,8 @@ class History:
             allowed = [one for world in self.worlds for one in interrupted(facts, world)] if same is not True \
                 else [one for world in self.worlds for one in ends(world)]
             self.unfinished[self.me()] = self.unfinished.get(self.me(), 0) + 1
-            self.own_run = None  # who can say?
-            if killed:  # what it had not flushed, a power cut takes back
+            self.own_run = None  # the oracle cannot know
+            if killed:  # a power cut takes back what was not flushed
                 self.unflushed |= self.worlds
         else:
             allowed = [one for world in self.worlds for one in ends(world) if one.held == (status == 5)]
@@ -238,7 +238,7 @@ class History:
                 allowed = [one for world in self.worlds for one in interrupted(facts, world)]
             self.unfinished = {}
             self.unflushed = frozenset()
-            # A call that failed may have kept the take-over from being written: who can say?
+            # A failed call may have kept the take-over from being written, so the oracle cannot know.
             self.own_run = status == 0 and (None if facts.fuzzy or facts.behind_link else True)
         seen = [one for one in allowed if one.content in (None, after) or status == 5 and after == before]
         if not seen:
@@ -256,10 +256,10 @@ class History:
         if status == 0 and not killed:
             self.foreign = self.foreign_long = self.forged = False
             self.asked = event.get("ask")
-        self.by_person = self.by_person or facts.full  # what makes room for a restore
-        if status == 0 and not killed and (facts.full or facts.behind_link):  # it may have gone for that; or a link was displaced
+        self.by_person = self.by_person or facts.full  # removed to make room for a restore
+        if status == 0 and not killed and (facts.full or facts.behind_link):  # it may have been removed for that, or a link was displaced
             self.change(lambda world: world.but(displaced="?"))
-        self.unsure = self.unsure or facts.full and device.flavour == "none"  # an update goes on without a backup
+        self.unsure = self.unsure or facts.full and device.flavour == "none"  # an update starts without a backup
         self.look(settled=not killed and status == 0 and not facts.fuzzy)
         if status == 0 and not killed:
             have = {entry["content"] for entry in self.backups.values()}
@@ -313,7 +313,7 @@ class History:
         rule = re.search(r"Decided by rule ([^:]*):", self.device.words)
         name = [action["name"] for action in told[1]["actions"] if action["action"] == "restore"]
         content = (self.foretold_backups.get(name[0]) or {}).get("content") if name else before
-        # Without its log, a backup does not validate: explain has a branch for that.
+        # Without its log, a backup does not validate: explain has a branch for this case.
         self.need(content is None or content in self.logless or after == content, "explain foretold %s (rule %s), but etcd gets %s (rule %s)" % (
             "a restore of " + name[0] if name else "that the data goes on", told[1]["rule"], self.called(after),
             rule and rule.group(1)))
@@ -325,7 +325,7 @@ class History:
         device = self.device
         if not device.on:
             return True
-        stops = threading.Timer(2.5, device.etcd.kill)  # in a scope that stops beside finalize
+        stops = threading.Timer(2.5, device.etcd.kill)  # in a scope that stops while finalize runs
         prior = self.saw()
         if "lingers" in event and not device.etcd.real:
             stops.start()
@@ -357,15 +357,16 @@ class History:
                 result, used = [], world.used
                 if self.weeks:
                     used = "long"
-                if after == world.base != before:  # handed back
+                if after == world.base != before:  # given back to the old system
                     return [world.but(owner=None, closed=None)] if following == "Z" and world.failed() else []
-                # The timer that notes it, too, is not played. No closing record is believed without its nonce, and a
-                # boot with skip makes none.
+                # The timer that also records it is not played. A closing record counts only with its nonce, and a
+                # boot with skip makes no closing record.
                 if self.weeks and (self.unsure or self.forged or self.skipping):
                     result.append(world.but(closed=after, following=chosen, used="unknown"))
                 done = world.but(closed=after, following=chosen, used=used,
                                  long=world.long | ({me} if self.weeks else set()))
-                # No closing record, or no nonce after a failed call: later, nobody can tell who wrote.
+                # The closing record is missing, or the nonce after a failed call. Later starts cannot determine who
+                # wrote.
                 if self.skipping or self.forged or self.unsure:
                     result.append(done.but(closed=None))
                 if after == before:
@@ -452,7 +453,7 @@ class History:
         for how in "copied", "moved", "linked":
             if how in event and not device.bring_data(how):
                 del event[how]
-            self.forged = self.forged or how == "copied" and how in event  # its mark is not believed
+            self.forged = self.forged or how == "copied" and how in event  # its mark does not count
         if device.has_program() and not self.masked:
             runs = self.with_trouble(event)
             if not device.on:
@@ -570,7 +571,7 @@ class History:
             self.is_recorded(not faulty, device.hit and status in (0, 1) and fault[1].startswith("booted-looked@"))
             self.need(status in (0, 1) or faulty, "%s ended with %s: %s" % (program, status, device.words[-200:]))
             if program == "health" and status != 0 and colour == "green":
-                # An update moved the data, and a start that was killed kept no record of the place.
+                # An update moved the data, and a killed start kept no record of the place.
                 emptied = "began with an empty database" in device.words and \
                     any("data-dir" in keys for keys in device.conf.values())
                 self.need(faulty or emptied, "health is not healthy: %s" % device.words[-300:])
@@ -599,7 +600,7 @@ class History:
         self.foreign = self.foreign and not surely
 
     def judge(self, colour, me, faulty):
-        if colour == "bad":  # what is green no more has no last backup of its own
+        if colour == "bad":  # a run that is no longer green has no last backup of its own
             self.were_green.discard(me)
 
         def say(world):
@@ -638,7 +639,7 @@ class History:
         if name not in self.device.listing:
             return False
         self.device.make_default(name)
-        if self.device.staged:  # bootc and rpm-ostree drop it
+        if self.device.staged:  # bootc and rpm-ostree remove it
             os.unlink(self.device.path("run/ostree/staged-deployment"))
             self.device.unstage()
 
@@ -661,7 +662,7 @@ class History:
         self.device.configure(**dict([setting.split("=", 1)]))
 
     def on_conf(self, event, name, setting):
-        if name == self.device.booted and setting.startswith("data-dir"):  # etcd runs on the other one
+        if name == self.device.booted and setting.startswith("data-dir"):  # etcd runs on the other data
             return False
         self.device.conf.setdefault(name, {}).update([setting.split("=", 1)])
         self.device.configure()
@@ -670,7 +671,7 @@ class History:
         self.foreign_long = self.foreign_long or self.foreign
         self.device.clock = -int(time.time()) if seconds == "1970" else self.device.clock + int(seconds)
 
-    # ---- by hand ----
+    # ---- commands of a person ----
 
     def name_of(self, text):
         """The full name that @N stands for in list, or text."""
@@ -760,7 +761,7 @@ class History:
         have = {entry["content"] for entry in self.backups.values()}
         sure = len(contents) == 1 and contents <= have and self.own_run and not self.hostile and \
             not any("data-dir" in keys for keys in self.device.conf.values()) and \
-            not contents & ({None, "?"} | self.logless)  # what has no log is refused as damaged
+            not contents & ({None, "?"} | self.logless)  # a backup without a log is refused as damaged
         if contents & {"?"}:
             contents = have
         done = self.restore(event, ["undo"], contents)
@@ -845,7 +846,7 @@ class History:
             self.etcd_starts()
         return True
 
-    # ---- a hostile etcd user: whatever may be done in its own directory ----
+    # ---- a hostile etcd user: any change in its own directory ----
 
     def hostile_file(self, name):
         path = os.path.join(self.device.data, name)

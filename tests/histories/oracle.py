@@ -13,24 +13,24 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class World:
     owner: str = None          # a deployment with its incarnation, e.g. "B#1"; None: nobody known
-    accepted: frozenset = frozenset()  # off trial: were green once, or nobody judged them for weeks
+    accepted: frozenset = frozenset()  # not on trial: were green once, or had no verdict for weeks
     left: tuple = ()           # (deployment, content) when another took over from it
     chain: tuple = ()          # (deployment, content, failed) from the owner's base down to the accepted one
-    base: str = None           # what the next attempt of a failed trial starts from
+    base: str = None           # the start of the next attempt of a failed trial
     judged: bool = False       # the owner's last run was
-    green: bool = False        # and this was said
+    green: bool = False        # and a message said so
     used: str = "short"        # by this trial: short, long, unknown
     long: frozenset = frozenset()  # deployments that were used for weeks at some time
     default: bool = False      # the owner was GRUB's default when it took over
     closed: str = None         # the content at the closing record
-    following: str = None      # that was to boot next, as the record says
+    following: str = None      # should boot next, according to the record
     request: str = None        # for the next boot: a name, last-good
     displaced: str = None      # by the last restore; "?": not certain
     opened: bool = False       # by an etcd, since the take-over
-    lost_line: bool = False    # the program cannot know what the data grew from
-    given: str = None          # what the last restore put here
-    presumed: frozenset = frozenset()  # accepted, if a run without a take-over is no trial
-    unwritten: frozenset = frozenset()  # deployments that left just what a restore had given them
+    lost_line: bool = False    # the program cannot know the origin of the data
+    given: str = None          # the data that the last restore put here
+    presumed: frozenset = frozenset()  # accepted, if a run without a take-over is not a trial
+    unwritten: frozenset = frozenset()  # deployments whose data is exactly what a restore had given them
 
     def on_trial(self, name):
         return name is not None and name not in self.accepted
@@ -78,28 +78,28 @@ class Facts:
     now: str                   # the content of the data directory
     name: str                  # the booted deployment
     default: bool              # GRUB's default entry is it
-    chosen: bool               # and greenboot does not take it for a fallback
+    chosen: bool               # and greenboot does not count it as a fallback
     backups: dict              # name -> entry of list, with its content
     grew: object               # grew(a, b): content a has b among its ancestors
     on_rollback: str = "restore"
-    retry: bool = True         # retry-trial, while the boots are counted down or another deployment boots next
+    retry: bool = True         # retry-trial, during the countdown or if another deployment boots next
     skip: bool = False
     request: str = None        # on the kernel command line
     open_elsewhere: bool = False
-    unfinished: int = 0        # starts of this deployment in a row that did not come to their end
+    unfinished: int = 0        # unfinished starts of this deployment in a row
     foreign: bool = False      # etcd ran on the data without this program since the closing record
-    foreign_long: bool = False  # for longer than trial-limit, or nobody knows
+    foreign_long: bool = False  # for longer than trial-limit, or for an unknown time
     clones: bool = True        # finalize takes the closing backup
     fuzzy: bool = False        # a call fails in this start
-    unreadable: bool = False   # somebody made the data such that a backup may be impossible
-    no_log: bool = False       # it is not where it was
-    copied: bool = False       # it lies in other inodes, or its mark was touched: who wrote it, cannot be told
-    full: bool = False         # the disk has no bytes, or no inodes, left
+    unreadable: bool = False   # a change of the data may make a backup impossible
+    no_log: bool = False       # the log is not in its earlier place
+    copied: bool = False       # the data has other inodes, or its mark was touched: its writer cannot be determined
+    full: bool = False         # the disk is out of bytes, or of inodes
     damaged: frozenset = frozenset()  # contents without a log
     behind_link: bool = False  # the data directory is a link, and cannot be read
-    moved_data: bool = False   # some deployment has its data elsewhere
-    switched: bool = False     # this one has it elsewhere than the one before, and nobody brought it here
-    moved_store: bool = False  # some deployment keeps its backups elsewhere
+    moved_data: bool = False   # a deployment has its data elsewhere
+    switched: bool = False     # this one has another data directory than the one before, and the data was not brought here
+    moved_store: bool = False  # a deployment keeps its backups elsewhere
 
     def there(self, content, valid=False):
         return any(b["content"] == content and (not valid or b["grade"] in ("good", "unproven"))
@@ -113,7 +113,7 @@ class Facts:
 @dataclasses.dataclass
 class Outcome:
     why: str
-    content: str               # None: any whole one
+    content: str               # None: any complete tree
     world: World
     restored: bool = False
     held: bool = False
@@ -122,14 +122,14 @@ class Outcome:
 def put_back(why, facts, world, content, after, own=None):
     """A restore of content, if a backup has it; else of what else this deployment has, or the data stays."""
     result = []
-    if content == facts.now:  # whether it is restored or goes on, cannot be seen
+    if content == facts.now:  # the outcome (restored, or kept) is invisible
         result = [Outcome(why, content, one)
                   for one in {after, after.but(displaced=facts.now if world.opened else "?")}]
     after = after.but(displaced=facts.now if world.opened else "?", opened=False, given=content)
     if not result and content is not None and facts.there(content):
         result = [Outcome(why, content, after, True)]
-    # A boot with skip took no backup of it; what has no log is no backup.
-    # Nor could one be taken of what a hostile user had made unreadable.
+    # A boot with skip made no backup of it. Data without a log, or that a hostile user made unreadable, cannot be
+    # backed up.
     if result and not world.lost_line and content not in facts.damaged and (
             facts.there(content) or not facts.unreadable):
         return result
@@ -215,9 +215,9 @@ def return_to(facts, world, now, owner_default):
     if facts.on_rollback == "restore" and owner_default and facts.default:
         return candidates + [now] if world.lost_line else candidates
     if any(content != now and facts.grew(now, content) for content in candidates if content != had):
-        return [now] + candidates  # it contains the older one that would come back
+        return [now] + candidates  # the data contains the older state that would be restored
     if facts.grew(now, had):
-        # Restored, and nothing written since: the restore began a line of its own.
+        # The data was restored and not written since: the restore began a line of its own.
         return [now] + candidates if facts.name in world.unwritten else [now]
     return [now] + candidates if world.lost_line else candidates
 
@@ -234,14 +234,14 @@ def base_returns(facts, world):
         after = behind.taken(name, facts.chosen, chain=rest if on_trial else (),
                              base=rest[0][1] if on_trial and rest else None)
         result = put_back("the update failed and its base is back", facts, world, world.chain[place[0]][1], after)
-        if world.lost_line:  # taken over with skip, or adopted: the design leaves it open
+        if world.lost_line:  # taken over with skip, or adopted: the design does not decide
             result += upgrade(facts, world, "the update failed, its line is lost: the data stays")
         return result
     if not world.chain:
         return upgrade(facts, world, "a failed update without a base")
     result = []
     end = world.chain[-1][1]
-    for content in {end, *return_to(facts, world, end, world.default)}:  # who moved the default entry, is open
+    for content in {end, *return_to(facts, world, end, world.default)}:  # the design does not decide who moved the default entry
         result += put_back("an older green system is back over a failed update", facts, world, content,
                            behind.taken(name, facts.chosen, chain=(), base=None))
     return result
@@ -271,7 +271,7 @@ def decide(facts, world):
     if facts.skip:
         if world.owner == name:
             return [Outcome("skip: the data goes on", now, world.taken(name, facts.chosen))]
-        # "Without a base of its own": whether the owner that is left is a link, cannot be told from that.
+        # "Without a base of its own": this does not say whether the remaining owner is a link.
         behind = world.chain_behind(now) if world.on_trial(name) else ()
         return [Outcome("skip: the data goes on under another system", now,
                         world.leave(now).taken(name, facts.chosen, base=None, lost_line=True, chain=chain))
@@ -287,7 +287,7 @@ def decide(facts, world):
                 return result
             waiting = world if spec is facts.request else world.but(request=None)
             world = world.but(request=None)
-            if result:  # bad by name: the design does not say
+            if result:  # graded bad by name: the design does not decide
                 return result + [one for each in {waiting, world}
                                  for one in decide(dataclasses.replace(facts, request=None), each)]
     if now is None:
@@ -305,7 +305,7 @@ def decide(facts, world):
         return base_returns(facts, world)
     if facts.foreign and world.closed is not None:
         result = []
-        # Where the following system has the program, it would have taken the data over.
+        # The following system, if it has the program, would have taken the data over.
         if world.owner == name and (world.following or "").startswith("Z") and facts.on_rollback != "never" and \
                 facts.there(world.closed, True):
             result = put_back("an update without this program came and went", facts, world, world.closed,
@@ -330,7 +330,7 @@ def without_log(facts, world):
     """A log that is elsewhere is unknown, never damage (corrections, 3): held after an update, else it goes on. It may
     look as if somebody without this program had written."""
     result = decide(facts, world) + decide(dataclasses.replace(facts, foreign=True), world)
-    if world.closed is not None and facts.there(world.closed, True):  # nothing that was written is lost
+    if world.closed is not None and facts.there(world.closed, True):  # no write is lost
         shut = dataclasses.replace(facts, now=world.closed)
         whole = decide(shut, world) + upgrade(shut, world, "the backup from the last shutdown")
         result += whole + [dataclasses.replace(one, content=facts.now) for one in whole if one.content == world.closed]
@@ -347,7 +347,7 @@ def elsewhere(facts, world):
         if facts.now is None:
             here += decide(dataclasses.replace(facts, now="nothing"), world)  # a content that no backup has
         here = [one for one in here if one.restored]
-        unknown = facts.foreign and facts.now is None  # who moved it had no program
+        unknown = facts.foreign and facts.now is None  # the system that moved it had no program
         if not unknown and any(one.content is not None for one in here) and not world.lost_line:
             return here
         if facts.now is None:
@@ -357,7 +357,8 @@ def elsewhere(facts, world):
     here += decide(facts, world.but(closed=None)) + adopt(facts, world)
     if world.last(facts.name) is not None or world.owner == facts.name:
         here.append(Outcome("its own data from before goes on", facts.now, world.taken(facts.name, facts.chosen)))
-    # The tree is known: whoever had it last may have been a failed update. Whether an etcd opened it, is not known here.
+    # The tree is known, and its last owner may have been a failed update. The oracle does not know whether an etcd
+    # opened it.
     here += [Outcome("the state before who had this directory", b["content"], world.leave(facts.now).taken(
         facts.name, facts.chosen, base=b["content"], displaced="?"), True) for b in facts.backups.values()]
     return [dataclasses.replace(one, world=one.world.but(lost_line=True)) for one in here]
@@ -388,16 +389,18 @@ def start(facts, world):
         result += start(dataclasses.replace(facts, request=None), world.but(request=None))
     if facts.foreign and (facts.copied or facts.unreadable):
         result += decide(facts, world.but(closed=None))
-    # In a fresh start's run, nothing in the data names it; nor where a system without the program made a directory anew.
+    # In the run of a fresh start, nothing in the data names it. The same holds if a system without the program made a
+    # new directory.
     if (facts.copied or facts.moved_data and facts.foreign) and world.owner is not None:
         result += adopt(facts, world)
     if facts.full and not all(one.restored for one in result):
         result.append(Outcome("there is no room for a backup: held back", facts.now, world, held=True))
-    # Without room, a backup is moved out of the store: but no trial's base, and not where that is another one's store.
+    # Without room, a backup is moved out of the store, except a trial's base, and except in the store of another
+    # system.
     stays = facts.full and (facts.moved_store or world.owner == facts.name or world.on_trial(facts.name))
     if facts.unfinished >= 2 or facts.fuzzy or facts.unreadable or stays:
-        # A restore that is due and cannot be done: the data stays, and is not rewound later.
-        mine = world.owner == facts.name  # an attempt that goes on is one of the same trial
+        # A restore is due and impossible: the data stays, and is not rewound later.
+        mine = world.owner == facts.name  # an attempt that continues belongs to the same trial
         result += [Outcome("what could not be done was given up: the data stays", facts.now,
                            world.leave(facts.now).taken(facts.name, facts.chosen, base=base,
                                                         chain=world.chain if mine else (),
@@ -410,7 +413,7 @@ def start(facts, world):
 
 def interrupted(facts, world):
     """A start that was cut or killed: nothing done yet, or what it was about to do."""
-    # Where etcd may start all the same, the closing record is over.
+    # If etcd may start anyway, the closing record is over.
     result = [Outcome("nothing was done yet", facts.now, one) for one in {world, world.but(closed=None)}]
     return result + [one for one in start(facts, world) if not one.held]
 
@@ -424,7 +427,7 @@ def late(world, name, default):
         return [world.but(judged=False, green=False, default=default, base=None, closed=None, used="unknown",
                           opened=True)]
     after = world.leave(world.closed).taken(name, default, base=None, chain=(), lost_line=True, opened=True)
-    mine = {name} - after.accepted  # whether it is on trial, is unknown
+    mine = {name} - after.accepted  # the oracle does not know whether it is on trial
     return [after, after.but(accepted=after.accepted | mine, presumed=after.presumed | mine)]
 
 

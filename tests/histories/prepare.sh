@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# prepare.sh ROOT OUT: makes a real ostree sysroot in ROOT (a mounted file system with boot, proc and run
-# below it) with deployments A, B, C and D, and Z, which lacks this program. OUT gets what a history needs
-# to list, stage and deploy them again without asking ostree each time: of each its boot entry, its
-# staged-deployment file as ostree wrote it, and its directory.
+# prepare.sh ROOT OUT: makes a real ostree sysroot in ROOT, a mounted file system with boot, proc and run below it.
+# The deployments are A, B, C, D and Z, which lacks this program. OUT gets the files with which a history lists,
+# stages and deploys them without ostree. These are, for each, its boot entry, its staged-deployment file as ostree
+# wrote it, and its directory.
 # shellcheck disable=SC2034 # read by ostree.sh
 set -euo pipefail
 
@@ -19,7 +19,7 @@ source "$GBE_LIB/ostree.sh"
 export OSTREE_SYSROOT_DEBUG=mutable-deployments,test-staged-path LC_ALL=C
 unset OSTREE_SYSROOT OSTREE_REPO
 
-# What a commit carries as greenboot-etcd: nobody starts it from there.
+# This file stands for greenboot-etcd in a commit. It is never started from there.
 program() {
 	[[ -e $GBE_MEM/$1 ]] || cp /bin/true "$GBE_MEM/$1"
 	echo "$GBE_MEM/$1"
@@ -30,7 +30,7 @@ booted_is() {
 	echo "ostree=$(boot_link "$1")" >"$ROOT/proc/cmdline"
 }
 
-# As if staged from the booted one, never finalized.
+# The deployment was staged from the booted one, and never finalized.
 staged_file() {
 	stage "$1"
 	cp "$ROOT/run/ostree/staged-deployment" "$OUT/$1.staged"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The power goes away in each phase of an update that fails in the end: A has its data again.
+# The power fails in each phase of an update that fails in the end: A has its data again.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/system.sh
 . "$(dirname "$0")/../lib/system.sh"
 
-# cut_at PROGRAM: it is on its way; when it has stopped there, the power goes away.
+# cut_at PROGRAM: waits until PROGRAM stops at its point, and cuts the power.
 cut_at() {
 	local n
 
@@ -23,7 +23,7 @@ cut_at() {
 	fail "$1 never came to the point"
 }
 
-# next_boot: what GRUB chooses, as far as systemd.
+# next_boot: boots GRUB's choice, until systemd is up.
 next_boot() {
 	grub_choose
 	boot "$(deployment_name "$(sysroot_list | sed -n "$((GRUB_INDEX + 1))p")")"
@@ -35,7 +35,7 @@ b_fails() {
 	a_green "$1" shell
 }
 
-# B is staged and not yet finalized: it is gone.
+# B is staged and not yet finalized: B is gone.
 cut_staged() {
 	b_fails "$1"
 	stage B
@@ -64,7 +64,7 @@ cut_finalize_at() { # POINT KIND
 cut_finalize_copy() { cut_finalize_at backup-cloned "$1"; }
 cut_finalize_stamped() { cut_finalize_at finalize-closed "$1"; }
 
-# In B's prerun, which stops there once.
+# The cut is in B's prerun, which stops there once.
 cut_upgrade_at() { # POINT KIND
 	b_fails "$2"
 	stage B
@@ -84,7 +84,7 @@ cut_upgrade_at() { # POINT KIND
 cut_upgrade_observed() { cut_upgrade_at prerun-observed "$1"; }
 cut_upgrade_stamped() { cut_upgrade_at execute-taken-over "$1"; }
 
-# While B is at work, judged once already.
+# The cut comes while B runs, after one verdict.
 cut_running() {
 	b_fails "$1"
 	stage B
@@ -100,7 +100,7 @@ cut_running() {
 	a_is_back
 }
 
-# In A's prerun, on its way back.
+# The cut is in A's prerun, on the way back.
 cut_restore_at() { # POINT KIND
 	local n
 
@@ -109,7 +109,7 @@ cut_restore_at() { # POINT KIND
 	last_words
 	inside systemctl reboot
 	machine_gone
-	# Not before: ostree hands A's /etc on to B.
+	# Later than this: ostree passes A's /etc on to B.
 	fault A prerun "$1"
 	BOOTS=()
 	for n in 1 2 3; do
@@ -132,7 +132,7 @@ cut_restore_displaced() { cut_restore_at restore-tidied "$1"; }
 
 suite_begin "$@"
 machine_begin this
-# LEVEL=ci: each of the others is between two of these; tests/crash has every one.
+# LEVEL=ci: each of the others lies between two of these; tests/crash plays every one.
 more=()
 [[ ${LEVEL:-ci} == ci ]] || more=(finalize_stamped upgrade_observed restore_exchanged)
 FS=${FS:-xfs} play cut staged finalize_copy upgrade_stamped running restore_staged restore_displaced "${more[@]}"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A real initramfs, made by dracut with the module in it, and what it does before the system boots: its
-# unit's command is run where ostree-prepare-root has left the deployment at /sysroot, and nothing of the
-# real root runs. (Process 1 of the initramfs itself takes a virtual machine.)
+# A real initramfs, made by dracut with the module in it, and its work before the system boots. Its unit's command
+# runs where ostree-prepare-root has left the deployment at /sysroot, and nothing of the real root runs. (Process 1 of
+# the initramfs itself needs a virtual machine.)
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/system.sh
@@ -12,7 +12,7 @@
 UNIT=usr/lib/systemd/system/greenboot-etcd-restore.service
 INITRD=
 
-# initramfs_make [OPTION...]: dracut, in the image that A is of; INITRD: what is in it.
+# initramfs_make [OPTION...]: runs dracut in A's image. INITRD is the unpacked initramfs.
 initramfs_make() {
 	tree_chroot dracut --quiet --force --no-kernel --no-hostonly --no-compress --no-hostonly-cmdline \
 		--modules "base systemd systemd-initrd ostree fs-lib" "$@" /usr/initramfs.img 6.1.0
@@ -21,7 +21,7 @@ initramfs_make() {
 	tree_chroot sh -c 'mkdir /initrd && cd /initrd && cpio --quiet -idm </usr/initramfs.img'
 }
 
-# tree_of NAME: the files of its commit, with an /etc.
+# tree_of NAME: prints the files of its commit, with an /etc.
 tree_of() {
 	TREE=$GBE_MEM/tree.$BASHPID
 	rm -rf -- "$TREE"
@@ -30,7 +30,7 @@ tree_of() {
 	cp -a "$TREE/usr/etc" "$TREE/etc"
 }
 
-# The initramfs of this boot of NAME: what its unit starts, on the disk as it is. LOG: what it said.
+# Runs the command of the initramfs unit in a boot of NAME, on the present disk. LOG is its output.
 initramfs_run() { # NAME WORD... [-- COMMAND...]
 	local name=$1 words command
 	shift
@@ -57,14 +57,14 @@ initramfs_run() { # NAME WORD... [-- COMMAND...]
 	cat "$LOG" >&2
 }
 
-# own_var KIND: /var is a file system of its own, as the root's fstab has it.
+# own_var KIND: makes /var a file system of its own, which the root's fstab has.
 own_var() {
 	fs_at "$1" "$VAR"
 	mkdir -p "$VAR/lib" "$VAR/log/journal"
 	echo "$(findmnt -no SOURCE "$VAR") /var $1 defaults 0 0" >"$(deployment_dir A)/etc/fstab"
 }
 
-# with_backup KIND [VAR-KIND]: A has had a backup made, `snap`, has written since, and is off.
+# with_backup KIND [VAR-KIND]: A has a backup `snap`, has written since, and is off.
 with_backup() {
 	device "$1" none
 	[[ ! ${2-} ]] || own_var "$2"
@@ -79,14 +79,14 @@ with_backup() {
 	initramfs_make --add greenboot-etcd
 }
 
-# start WORD...: the initramfs, and then the system.
+# start WORD...: runs the initramfs, and then the system.
 start() {
 	initramfs_run A "$@"
 	boot A "$@"
 	settle
 }
 
-# The module is in where a service is protected, and only there; with it come unit, command and libraries.
+# The module is installed only if a service is protected. It brings the unit, the command and the libraries.
 dracut_module() {
 	device "$1" none
 	os_commit A
@@ -140,7 +140,7 @@ dracut_own_var() {
 	restored_once
 }
 
-# The emergency shell: what a person does there, with nothing mounted but what ostree has.
+# The emergency shell: the commands of a person, with only ostree's mounts.
 dracut_by_hand() {
 	with_backup "$1"
 	initramfs_run A -- greenboot-etcd --root=/sysroot list

@@ -7,10 +7,10 @@
 # shellcheck source=tests/lib/system.sh
 . "$(dirname "$0")/../lib/system.sh"
 
-DEVICE_ETCD_PORT=2378 # beside https://localhost:2379
+DEVICE_ETCD_PORT=2378 # in addition to https://localhost:2379
 TREE=$GBE_MEM/microshift
 
-# What is laid over the images: the stand-in, and certificates for it. The images' own configuration is left out.
+# The stand-in and its certificates are laid over the images. The images' own configuration is left out.
 stand_in() {
 	local certs=$TREE/usr/share/microshift/certs/etcd-signer
 
@@ -23,7 +23,7 @@ stand_in() {
 		>"$TREE/usr/lib/systemd/system/workload.service"
 	enable "$TREE" microshift.service
 	chown -R 0:0 "$TREE"
-	# Debian enables the etcd that it installs.
+	# Debian enables the installed etcd.
 	printf '%s\n' /usr/lib/greenboot-etcd/greenboot-etcd.conf \
 		/usr/etc/systemd/system/multi-user.target.wants/etcd.service >"$GBE_MEM/left-out"
 	OS_OVER=("$TREE")
@@ -32,7 +32,7 @@ stand_in() {
 
 own() { grep -c "$1" "$VAR/log/microshift" || true; }
 certs() { ls "$VAR/lib/microshift/certs"; }
-# restored: A has its data, and what lies beside its etcd; MicroShift had nothing to do.
+# restored: expects that A has its data and the files next to its etcd, and that MicroShift had nothing to do.
 restored() {
 	a_is_back
 	assert_eq "certificates" "$(certs)" etcd-signer
@@ -61,7 +61,7 @@ microshift_all() {
 	assert_eq "the marker that MicroShift removed" "$(own "A marker removed")" 1
 	assert_some "MicroShift's own backups" "$(own backup)"
 
-	# A good update, and back by hand. To A's program the data of the update is too new.
+	# A good update, and a rollback by hand. The data of the update is too new for A's program.
 	stage C
 	last_words
 	BOOTS=()

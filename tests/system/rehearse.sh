@@ -23,7 +23,7 @@ rehearse_passes() {
 	judged green
 }
 
-# A failed one is locked: a reboot stays. What is staged instead is not.
+# A failed update is locked, also after a reboot. Another update that is staged instead is not locked.
 rehearse_locked() {
 	a_green "$1"
 	config preflight on-failed-rehearsal=lock
@@ -45,7 +45,7 @@ rehearse_locked() {
 	found_each C "$A_STATE"
 }
 
-# It gets nowhere: what it got would be in its last line.
+# The attack fails: a success would be in the last line.
 rehearse_hostile() {
 	a_green "$1"
 	inside systemd-run --unit=live-socket --quiet bash -c 'exec 3<>/dev/null; touch /run/live; sleep 600'
@@ -73,15 +73,16 @@ rehearse_hostile() {
 	rehearsed B failed "etcd ended (exit-code): got:"
 }
 
-# hostile_is VERSION: a program that attacks every process of the system is the etcd of the next image that is made.
+# hostile_is VERSION: makes a program that attacks every process of the system the etcd of the next image.
 hostile_is() {
 	etcd_is </dev/null
 	${CC:-cc} -DVERSION="\"$1\"" -o "${OS_OVER[0]}/usr/bin/etcd" "$GBE_LIB/hostile-etcd.c"
 }
-# live_etcd: the user and the process.
+# live_etcd: prints the user and the process.
 live_etcd() { inside sh -c 'ps -o user=,pid= -p "$(systemctl show -P MainPID etcd.service)"'; }
 
-# attacked NAME PATTERN: in its rehearsal no attack succeeds, as the live etcd's user and as root.
+# attacked NAME PATTERN: expects that no attack succeeds in its rehearsal, with the live etcd running as its user and
+# as root.
 attacked() {
 	local before
 
@@ -115,7 +116,7 @@ rehearse_attacks() {
 	assert_eq "files of that user" "$(inside find /var -xdev -uid 65521)" ""
 }
 
-# Without the two programs of util-linux it sees process ids of the system, and still reaches no process.
+# Without two programs of util-linux, the hostile etcd sees process ids of the system. It still reaches no process.
 rehearse_attacks_alone() {
 	a_green "$1"
 	hostile_is 3.4.23
@@ -123,7 +124,7 @@ rehearse_attacks_alone() {
 	attacked B "*uid 65521, pid of the system, got:"
 }
 
-# A later systemd has process ids for it.
+# A later systemd separates process ids itself.
 rehearse_attacks_next() {
 	os_is A next
 	os_is B next
@@ -135,7 +136,7 @@ rehearse_attacks_next() {
 	rehearsed C passed null
 }
 
-# What memory and processes without end come to: tests/vm/rehearse.sh.
+# tests/vm/rehearse.sh plays an etcd that takes memory and processes without a limit.
 rehearse_greedy() {
 	a_green "$1"
 	etcd_is <<<'yes without end'

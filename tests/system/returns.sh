@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The ways back that greenboot's countdown is not: machines that hang, systems without the program, people.
+# The ways back without greenboot's countdown: machines that hang, systems without the program, people.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/system.sh
 . "$(dirname "$0")/../lib/system.sh"
 
-# hangs_once: B has written and never reaches greenboot; a person pulls the plug.
+# hangs_once: B has written and never reaches greenboot. A person cuts the power.
 hangs_once() {
 	local n
 
@@ -41,7 +41,7 @@ return_hang() {
 	a_is_back
 }
 
-# B has no greenboot-etcd. A went down in order, so what A closed is known.
+# B lacks greenboot-etcd. A shut down in order, so the closing state of A is known.
 return_without() {
 	os_is B without writes bad
 	a_green "$1"
@@ -52,7 +52,7 @@ return_without() {
 	assert_some "what B wrote is kept" "$(backups '.name | startswith("adopted-")')"
 }
 
-# The same without an orderly shutdown of A: nothing tells when B began. Nothing is thrown away.
+# The same without an orderly shutdown of A: the beginning of B is unknown. Nothing is thrown away.
 return_without_cut() {
 	os_is B without writes
 	a_green "$1"
@@ -67,7 +67,7 @@ return_without_cut() {
 	holds "what B wrote" "$B_STATE"
 }
 
-# It came with B, and A does not have it: B gives the data back before A boots.
+# The data came with B, and A lacks it: B gives the data back before A boots.
 return_hand_back() {
 	os_is A without
 	os_is B writes bad
@@ -81,7 +81,7 @@ return_hand_back() {
 	holds "A's data" "$A_STATE"
 }
 
-# Rolled back by a person, and forward again: each has its own data.
+# A person rolls back, and forward again: each system has its own data.
 return_deliberate() {
 	a_b_green "$1"
 	put later "under B"
@@ -97,7 +97,7 @@ return_deliberate() {
 	a_is_back
 }
 
-# A booted from the menu "for a look": nothing is rewound in any direction.
+# A is booted from the menu "for a look": no data is rewound in any direction.
 return_accidental() {
 	a_b_green "$1"
 	from_menu A
@@ -112,7 +112,7 @@ return_accidental() {
 	assert_eq "and so does B" "$(found B | tail -n 1)" "$A_STATE"
 }
 
-# No greenboot at all: there is no verdict, and nothing is lost in any boot or update.
+# Without greenboot there is no verdict, and no boot or update loses data.
 return_nobody_judges() {
 	local n
 

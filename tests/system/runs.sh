@@ -7,7 +7,7 @@
 # shellcheck source=tests/lib/system.sh
 . "$(dirname "$0")/../lib/system.sh"
 
-# The service is started again: the same run, and nothing but a look.
+# The service is started again in the same run: prerun only looks.
 run_restart() {
 	local before
 
@@ -28,14 +28,14 @@ run_restart() {
 	a_is_back
 }
 
-# A rescue shell and back: no end of the run.
+# A rescue shell and back: the run continues.
 run_isolate() {
 	local run n
 
 	a_green "$1"
 	last_words
 	run=$(json .run status)
-	# There is no console for its shell; one that nobody types in will do.
+	# There is no console for its shell. A shell without input is enough.
 	inside mkdir -p /run/systemd/system/rescue.service.d
 	inside tee /run/systemd/system/rescue.service.d/shell.conf >/dev/null <<-EOF
 		[Service]
@@ -64,7 +64,7 @@ run_isolate() {
 	a_is_back
 }
 
-# prerun masked: etcd starts on what is there.
+# prerun is masked: etcd starts on the existing data.
 run_masked() {
 	a_green "$1"
 	last_words
@@ -78,7 +78,7 @@ run_masked() {
 	a_is_back
 }
 
-# No room for the backup before an update: etcd is held back, greenboot brings A back, nothing was touched.
+# No room for the backup before an update: etcd is held back, greenboot brings A back, and the data is unchanged.
 run_held() {
 	local free
 
@@ -102,7 +102,7 @@ soft_reboot() { # NAME: staged or deployed
 
 	count=$(inside systemctl show -P SoftRebootsCount)
 	dir=/sysroot/ostree/deploy/$STATEROOT/deploy/${DEPLOYMENT[$1]#"$STATEROOT-"}
-	# What ostree-prepare-root does for it, where ostree is new enough.
+	# A newer ostree's ostree-prepare-root does this.
 	inside mkdir -p /run/nextroot
 	inside mount --bind --make-private "$dir" /run/nextroot
 	for part in sysroot boot var; do
@@ -118,7 +118,7 @@ soft_reboot() { # NAME: staged or deployed
 	settle
 }
 
-# Same kernel, same boot id, another run: the same system again, then an update.
+# Same kernel and boot id, another run: the same system again, then an update.
 run_soft_reboot() {
 	local run
 

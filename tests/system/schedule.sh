@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Automatic work while a device is in use. systemd's timer takes backups by [backup] schedule, and its units push
+# Automatic work while a device is in use. systemd's timer takes backups by [backup] schedule. Its units push
 # snapshots to a store and prove them. Its path unit runs the requests that are placed in that store.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
@@ -10,7 +10,7 @@
 
 STORE=/var/store
 
-# within SECONDS COMMAND...: it comes to be true.
+# within SECONDS COMMAND...: waits until it succeeds.
 within() {
 	local deadline=$((SECONDS + $1))
 	shift
@@ -24,15 +24,15 @@ periodic() { json '[.[] | select(.origin == "periodic") | .name] | join(" ")' li
 state() { json ".periodic.$1" status; }
 more_than() { (($(periodic | wc -w) > $1)); }
 is_unchanged() { [[ $(state result) == unchanged ]]; }
-# shell COMMAND: as root on the device.
+# shell COMMAND: runs it as root on the device.
 shell() { inside sh -ec "$1"; }
 is_there() { shell "test -e '$1'"; }
 
-# unit_is UNIT STATE
+# unit_is UNIT STATE: checks it.
 unit_is() { [[ $(inside systemctl is-active "greenboot-etcd-$1" || true) == "$2" ]]; }
 timer_is() { unit_is backup.timer "$1"; }
 
-# systemd elapses a calendar event within a minute of it (AccuracySec=), for the sake of the battery.
+# To save power, systemd starts a timer within a minute of its time (AccuracySec=).
 schedule_timer() {
 	local name hash
 
@@ -49,18 +49,18 @@ schedule_timer() {
 	hash=$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')
 	assert_json '.verified[0].db.hash_kv' "$hash" verify --full "$name"
 	assert_json '.manifest.live' true show "$name"
-	# The sandbox of the unit sees the same boot as everybody else.
+	# The unit's sandbox sees the same boot as all other programs.
 	assert_json '.manifest.run' "$(json .run status)" show "$name"
 	assert_match "it was said" "$(journal backup)" "*Backed up the data of etcd as*nothing has changed since*"
 	put another key
 	within 150 more_than 1 || fail "no second one: $(journal backup)"
 	assert_json .periodic.overdue false status
-	# With its service, and not without.
+	# The timer runs while its service runs.
 	inside systemctl stop etcd.service
 	within 30 timer_is inactive || fail "the timer keeps running without etcd"
 	inside systemctl start etcd.service
 	within 30 timer_is active || fail "the timer is not active"
-	# Stopped by somebody: that is seen.
+	# A person stopped the timer: status reports it.
 	inside systemctl stop greenboot-etcd-backup.timer
 	assert_json .periodic.overdue true status
 	assert_match "why" "$(json '.warnings | join(" ")' status)" "*greenboot-etcd-backup.timer does not run*"
@@ -68,10 +68,10 @@ schedule_timer() {
 
 offsite() { json ".offsite.$1" status; }
 waits() { [[ $(offsite waiting) == "$1" ]]; }
-# stored FILTER: of the complete snapshots in the store, the newest first.
+# stored FILTER: prints the complete snapshots in the store, the newest first.
 stored() { json "[.snapshots[] | select(.state == \"complete\")] | $1" store list; }
 
-# pushes: what the timer does; etcd has something new. NAME has the snapshot, which waits or is on its way.
+# pushes: does the timer's work. etcd has a change. NAME is the snapshot, which waits or is being sent.
 pushes() {
 	local before=${NAME-}
 
@@ -81,13 +81,13 @@ pushes() {
 	[[ $NAME == *Z-* && $NAME != "$before" ]] || fail "nothing new waits: $(journal push)"
 }
 
-# A share that is not there yet: what is pushed waits on the device, and is sent when the share has come.
+# A network share is missing: the snapshot waits on the device, and is sent when the share comes.
 schedule_offsite() {
 	local first
 
 	device "$1"
 	config store "directory=$STORE"
-	# Timers are on, and due long after this case.
+	# The timers are active, and due long after this case.
 	config store schedule=yearly
 	config store prove=yearly
 	power_on
@@ -96,7 +96,7 @@ schedule_offsite() {
 	judged green
 	within 30 unit_is push.timer active || fail "the timer of pushes is not active"
 	within 30 unit_is prove.timer active || fail "the timer of proofs is not active"
-	# It was started at the boot, and has nothing to do, so that it does not miss the share.
+	# The service was started at the boot. Although it has nothing to send, it waits for the share.
 	within 30 unit_is send.service inactive || fail "it sends: $(journal send)"
 	assert_eq "the sender is content" "$(journal send | grep -c 'not there' || true)" 0
 	pushes one
@@ -116,7 +116,7 @@ schedule_offsite() {
 	inside systemctl start greenboot-etcd-prove.service
 	assert_eq proved "$(offsite proved)" "$NAME"
 	assert_eq "etcd's own hash" "$(json .hash_kv store verify "$NAME")" "$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')"
-	# Nothing is new: nothing more is pushed.
+	# Nothing has changed: nothing more is pushed.
 	inside systemctl start greenboot-etcd-push.service
 	within 30 unit_is send.service inactive || fail "it sends: $(journal send)"
 	assert_eq "in the store" "$(stored length)" 2
@@ -138,23 +138,23 @@ schedule_requests() {
 	put_many base 10
 	judged green
 	assert_eq "it is watched" "$(inside systemctl is-active greenboot-etcd-requests.path)" active
-	# Not even renamed into place.
+	# The file is written in place, without a rename.
 	shell "echo '{\"request\": \"backup\"}' >$STORE/requests/one.json"
 	within 60 is_there "$STORE/requests/one.json.done" ||
 		fail "the request was not run: $(shell "ls $STORE/requests") $(journal requests)"
 	assert_json '[.snapshots[] | select(.state == "complete")] | length' 1 store list
-	# Half of it first: its writer is given the time to finish it.
+	# First half of it is written. The program gives the writer time to finish.
 	shell "exec 3>$STORE/requests/two.json; printf '{\"request\": ' >&3; sleep 1; echo '\"backup\"}' >&3"
 	within 60 is_there "$STORE/requests/two.json.done" ||
 		fail "the request was not run: $(shell "ls $STORE/requests") $(journal requests)"
 	assert_json '[.snapshots[] | select(.state == "complete")] | length' 2 store list
-	# What is none is set aside, once.
+	# An invalid request is set aside, once.
 	shell "echo nonsense >$STORE/requests/three.json"
 	within 60 is_there "$STORE/requests/three.json.bad" ||
 		fail "not set aside: $(shell "ls $STORE/requests") $(journal requests)"
 	assert_json '[.snapshots[] | select(.state == "complete")] | length' 2 store list
 	shell 'command -v etcdctl >/dev/null' || skip_case "optional: no etcdctl in the image"
-	# Back to one of them, at the next boot.
+	# One of them is restored at the next boot.
 	put after "the snapshot"
 	shell "echo '{\"request\": \"restore\", \"snapshot\": \"latest\"}' >$STORE/requests/four.json"
 	within 60 is_there "$STORE/requests/four.json.done" ||
@@ -165,8 +165,8 @@ schedule_requests() {
 	assert_eq "a key of before it" "$(get base/1)" value-1
 }
 
-# The path unit sees what is staged, and takes the lock for it; the timer releases it once the update is green. What is
-# staged while another member has it is held back.
+# The path unit sees the staged update and takes the lock for it. The timer releases the lock once the update is
+# green. An update that is staged while another member has the lock is held back.
 lock_is() { [[ $(json '.update_lock.state // "none"' cluster status) == "$1" ]]; }
 schedule_lock() {
 	os_is B writes

@@ -18,12 +18,12 @@ upgrade_first_boot() {
 	assert_json .greenboot.enabled true status
 	assert_eq "the nonce" "$(stat -c %a "$DATA/.greenboot-etcd-owner")" 600
 	assert_eq "the state" "$(stat -c %a "$VAR/lib/greenboot-etcd")" 700
-	# greenboot may have a line of its own.
+	# greenboot may print a line of its own.
 	assert_eq "MOTD" "$(inside ls /run/motd.d | grep -vx boot-status || true)" ""
 	assert_exit 0 gbe config --check
 }
 
-# Three plain reboots: nothing changes, each is judged, and etcd does not wait long.
+# Three plain reboots: nothing changes, each gets a verdict, and etcd does not wait long.
 upgrade_reboots() {
 	local n before after limit least=10000000
 
@@ -37,14 +37,14 @@ upgrade_reboots() {
 		after=$(inside systemctl show -P InactiveEnterTimestampMonotonic greenboot-etcd-prerun.service)
 		((after - before >= least)) || least=$((after - before))
 	done
-	# By systemd's own clock, with copies that share blocks; the shortest, and where more programs than
-	# processors want to run, twice that much longer: its turn comes late, and so do its children's.
+	# The time is systemd's, with copies that share blocks, and the shortest counts. If more programs than
+	# processors want to run, twice the limit counts: prerun and its children wait for a processor.
 	limit=$(awk -v n="$(nproc)" '{ print int(100000 * ($1 > n ? 2 * $1 / n : 1)) }' /proc/loadavg)
 	((least < limit)) || fail "etcd waits $least us for prerun, $limit are allowed"
 	assert_json '[.[] | select(.grade=="good")] | length > 0' true list
 }
 
-# The closing backup of the shutdown is the one that the update goes back to: B's prerun makes none.
+# The update goes back to the backup that the shutdown closed with: B's prerun makes none.
 upgrade_closing() {
 	os_is B writes
 	a_green "$1"
@@ -65,7 +65,7 @@ upgrade_closing() {
 	[[ $(journal prerun) != *"Backed up"* ]] || fail "B's prerun made a backup: $(journal prerun)"
 }
 
-# The unit that records it where greenboot does not run green.d of /usr/lib: once the boot is complete.
+# If greenboot does not run green.d of /usr/lib, a unit records the verdict once the boot is complete.
 green_by_unit() {
 	local began complete
 
@@ -87,7 +87,7 @@ green_of() { # FLAVOUR KIND
 upgrade_green_shell() { green_of shell "$1"; }
 upgrade_green_rust() { green_of rust "$1"; }
 
-# red_of FLAVOUR KIND BOOT...: how often B is booted is what tells the flavours apart.
+# red_of FLAVOUR KIND BOOT...: expects these boots. The flavours differ in how often B is booted.
 red_of() {
 	local flavour=$1 kind=$2
 	shift 2
@@ -101,7 +101,7 @@ red_of() {
 	assert_json .last_operation.operation restore status
 	assert_eq "what B wrote is kept, as bad" \
 		"$(backups ".deployment==\"${DEPLOYMENT[B]}\" and .grade==\"bad\"")" 1
-	# And from now on, as if nothing had been.
+	# From now on, all is as if nothing had happened.
 	put life "goes on"
 	A_STATE=$(etcd_state)
 	reboot

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Another etcd under the same data: with an update, with a system that is older than the last one, and
-# in the running system. Numbers as in the design's list of sequences.
+# Another etcd on the same data: with an update, with a system that is older than the last one, and in the running
+# system. The numbers are those of the design's list of sequences.
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/system.sh
@@ -10,7 +10,7 @@
 
 etcd_version() { json .etcd.version status; }
 
-# 3.4 -> 3.5 -> 3.4: 3.4 could not open what 3.5 leaves.
+# 3.4 -> 3.5 -> 3.4: etcd 3.4 cannot open data of 3.5.
 version_red() {
 	local copy=$GBE_SCRATCH/copy.$BASHPID bad rc=0
 
@@ -32,8 +32,8 @@ version_red() {
 	rm -rf -- "$copy" "$copy.log"
 }
 
-# 49: an old etcd in a new deployment, which has no data of its own: etcd is held back, and greenboot
-# brings the system back that can read the data.
+# 49: a new deployment has an old etcd and no data of its own. etcd is held back, and greenboot brings back the system
+# that can read the data.
 version_49() {
 	os_is B next writes
 	os_is C
@@ -53,8 +53,8 @@ version_49() {
 	judged green
 }
 
-# 81: a higher etcd in the running system, as `rpm-ostree apply-live` brings it from what is staged: first
-# a backup, and the next boot has that etcd anyway.
+# 81: `rpm-ostree apply-live` brings the staged, newer etcd into the running system. A backup comes first, and the
+# next boot has that etcd anyway.
 version_81() {
 	os_is B next
 	a_green "$1"

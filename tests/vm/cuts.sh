@@ -11,15 +11,14 @@ MACHINES=vm
 
 MAX_BOOT_ATTEMPTS=2
 
-# cut_at: prerun is on its way; when it has stopped at its point (the one that works, not the one that
-# watches it), the power goes away.
+# cut_at: waits until prerun's worker (not its supervisor) stops at its point, and cuts the power.
 cut_at() {
 	inside timeout "$START_LIMIT" bash -c 'until ps -o stat= -C prerun | grep -q ^T; do sleep 2; done' ||
 		fail "prerun never came to the point"
 	powercut
 }
 
-# B's first boot is cut and counts; its second fails; A's first is cut in the restore.
+# B's first boot is cut and counts. Its second fails. A's first boot is cut in the restore.
 cut_twice() { # KIND UPGRADE-POINT RESTORE-POINT
 	os_is A faults
 	os_is B faults writes bad

@@ -17,14 +17,15 @@ if [[ ${LEVEL:-ci} == ci ]]; then
 fi
 MAX_BOOT_ATTEMPTS=2
 
-# image_with_etcd NAME [VERSION]: the image NAME, whose etcd is the script on stdin.
+# image_with_etcd NAME [VERSION]: makes the image NAME with the script on stdin as its etcd.
 image_with_etcd() {
 	local OS_OVER=()
 	etcd_is "${@:2}"
 	os_commit "$1"
 }
 
-# What cannot read today's data is refused and locked, and a reboot stays. What is staged instead is not.
+# An update that cannot read today's data is refused and locked, also after a reboot. Another update that is staged
+# instead is not locked.
 rehearse_locked() { # KIND
 	device "$1"
 	config preflight on-failed-rehearsal=lock
@@ -47,7 +48,8 @@ rehearse_locked() { # KIND
 	shutdown
 }
 
-# Neither memory nor processes without end, nor a power cut while it runs.
+# An etcd takes memory and processes without a limit, and the power fails while it runs: nothing happens to the
+# device.
 rehearse_greedy() { # KIND
 	device "$1"
 	image_with_etcd C <<<'head -c 10G /dev/zero | tail >data/all; echo survived; exit 1'

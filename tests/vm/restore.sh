@@ -33,7 +33,7 @@ restore_once() { # KIND BACKUP
 
 suite_begin "$@"
 machine_begin
-# /var is the stateroot's, or mounted by the initramfs as the system's fstab has it. Where backups are clones, the last
+# /var is the stateroot's, or mounted by the initramfs as the system's fstab has it. If backups are clones, the last
 # good one is that of the shutdown.
 [[ ${LEVEL:-ci} == ci ]] || run_case restore-once@xfs restore_once xfs snap
 run_case restore-once@own-var restore_once own-var last-good

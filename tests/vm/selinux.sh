@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A bad update where SELinux enforces Debian's policy: the data has the labels that it had, and a relabel leaves
-# those in backups alone.
+# A bad update while SELinux enforces Debian's policy: the data has its earlier labels, and a relabel does not change
+# those in backups.
 
 # shellcheck disable=SC2034,SC2119,SC2153,SC2317 # cases are called by name
 MACHINES=vm
@@ -20,7 +20,7 @@ CONTEXTS=selinux/default/contexts/files/file_contexts
 # ostree's finalization runs semodule in bwrap, for a policy that people have changed.
 POLICY_TOOLS=(restorecon setfiles getenforce semodule bwrap)
 
-# put_program PATH DIR: with the libraries that it is linked with.
+# put_program PATH DIR: copies it with its libraries.
 put_program() {
 	local path
 
@@ -30,8 +30,8 @@ put_program() {
 	done
 }
 
-# policy_layer DIR: Debian's policy and our rules, put there as the package does it. Policy and tools are this machine's,
-# of whose release the images are.
+# policy_layer DIR: puts Debian's policy and our rules there, like the package. Policy and tools are those of this
+# machine, whose release the images have.
 policy_layer() {
 	local root=$GBE_MEM/policy tool dropin=$1/usr/lib/systemd/system/workload.service.d
 
@@ -63,19 +63,19 @@ policy_layer() {
 	semodule -p "$root" -s default -n -X 200 -i "$GBE_MEM/device.cil" \
 		-i "$OS_PROGRAMS/program/usr/share/selinux/packages/targeted/greenboot-etcd.cil" || return 1
 	sed -i 's/^SELINUX=.*/SELINUX=enforcing/' "$root/etc/selinux/config"
-	# The store of modules, of which there is one for each deployment, in the place that it has on Fedora.
+	# The store of modules, one for each deployment, in the directory that Fedora uses.
 	cp -a "$root/var/lib/selinux/default/." "$root/etc/selinux/default/"
 	sed -i -e '/^ *store-root/d' -e '$a store-root=/etc/selinux' "$root/etc/selinux/semanage.conf"
 	mv "$root/etc" "$1/usr/"
 	for tool in "${POLICY_TOOLS[@]}"; do
 		put_program "$(command -v "$tool")" "$1"
 	done
-	# Of each boot.
+	# Runs in each boot.
 	printf '[Service]\nExecStartPre=/bin/sh -c "getenforce >>/var/log/enforced"\n' >"$dropin/enforced.conf"
 	chown -R 0:0 "$1"
 }
 
-# label_disk: what no commit has in it and ostree labels only where SELinux is on, as whoever installs a system does it.
+# label_disk: labels the files that are in no commit, like an installer. ostree labels them only if SELinux is on.
 label_disk() {
 	local contexts=$GBE_MEM/layers/selinux/usr/etc/$CONTEXTS stateroot=$ROOT/ostree/deploy/$STATEROOT
 
@@ -85,7 +85,8 @@ label_disk() {
 	setfiles -m -r "$ROOT" "$contexts" "$ROOT/boot"
 }
 
-# labels DIR: of each file and directory, but of what etcd makes anew at each start, and the nonce.
+# labels DIR: prints the label of each file and directory, except the nonce and the files that etcd writes at each
+# start.
 labels() { inside find "$1" ! -name '*.tmp' ! -name .greenboot-etcd-owner -printf '%P %Z\n' | sort; }
 
 update_red() {
@@ -96,7 +97,7 @@ update_red() {
 	label_disk
 	a_comes_up
 	inside restorecon -RF /var
-	# What a container's runtime or a person gives to one file, and no rule does.
+	# A label that a container's runtime or a person gives to one file, without a rule.
 	inside chcon -l s0:c3,c7 "$OF_ETCD"/default/member/snap/db
 	inside bash -c "chcon -t test_log_t $OF_ETCD/default/member/wal/*.wal"
 	gbe backup snap --stop

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# An update on a machine that boots on its own: GRUB counts, and chooses. All cases begin with one machine, on which A
-# was judged green, wrote, staged B and shut down. They differ in the result of B.
+# An update on a machine that boots alone: GRUB counts, and chooses. All cases begin with one machine, on which A was
+# judged green, wrote, staged B and shut down. They differ in the result of B.
 
 # shellcheck disable=SC2034,SC2119,SC2317 # cases are called by name
 MACHINES=vm
@@ -11,7 +11,7 @@ MACHINES=vm
 
 MAX_BOOT_ATTEMPTS=2
 
-# staged KIND [FLAVOUR]: that machine.
+# staged KIND [FLAVOUR]: makes that machine.
 staged() {
 	local name=staged-$1-${2:-shell}
 
@@ -26,7 +26,7 @@ staged() {
 	machine_again "$name"
 }
 
-# b_hangs: before there is anything, from its next boot on. The unit is in B's /etc, and in no other's.
+# b_hangs: lets B hang before any service, from its next boot on. The unit is in B's /etc only.
 b_hangs() {
 	local dir
 	dir=$(deployment_dir B)/etc/systemd/system
@@ -54,7 +54,7 @@ update_green() {
 	assert_eq "boot_success" "$(grubenv_get boot_success)" 1
 }
 
-# Its check fails at each boot: GRUB's countdown, and A has its data.
+# B's check fails at each boot: GRUB's countdown ends, and A has its data.
 update_red() {
 	local checks
 
@@ -71,8 +71,8 @@ update_red() {
 	assert_eq "the default" "$(sysroot_list | head -n 1)" "${DEPLOYMENT[A]}"
 }
 
-# No hook ever runs: B writes and then its kernel panics; the next time it hangs before there is anything,
-# and somebody pulls the plug.
+# No hook ever runs: B writes and then its kernel panics. The next time B hangs before any service, and a person cuts
+# the power.
 update_lost() {
 	local panic
 
