@@ -8,7 +8,7 @@
 ##   check-unit         the unit tests (libcheck), against a build with fault points
 ##   check-integration  the programs on real file systems, ostree and etcd (root; skipped without)
 ##   check-differential N=200 [SEED=1] [CASE=N]  verify against the real etcd, on directories
-##                      that were damaged at random (../shared/samples, or GBE_SAMPLES)
+##                      that were damaged at random (tests/data/etcd)
 ##   check-histories N=300 [SEED=1] [CASE=N] [PLAY=FILE] [FS=xfs|ext4|both] [ETCD=stand-in|real]
 ##                      random histories with power cuts, kills and a hostile etcd user, on the real
 ##                      programs (root; README in tests/histories)
@@ -750,8 +750,7 @@ dist:
 
 rpmbuild = MAKEFLAGS= CI= rpmbuild $(if $(filter 1,$(V)),,--quiet) $(rpm_macros) \
 	--define '_topdir $(CURDIR)/build/rpm'
-# Where packages are built there are no samples: the unit tests that want some are skipped in %check. check-rpm leaves
-# %check out, as check-unit runs the same tests, and keeps what was compiled.
+# check-rpm leaves %check out, as check-unit runs the same tests, and keeps what was compiled.
 rpm: source-archive
 	$(Q)rm -rf build/rpm/RPMS build/rpm/SRPMS
 	$(Q)$(rpmbuild) $(if $(filter check-rpm,$(MAKECMDGOALS)),--nocheck --noclean) -ba rpm/greenboot-etcd.spec

@@ -145,7 +145,7 @@ works plugin "greenboot_etcd" sos report --list-plugins
 # The data is where the package greenboot-etcd-k3s has it.
 data=$tree/var/lib/rancher/k3s/server/db/etcd
 mkdir -p "$data"
-tar -C "$data" --strip-components=1 -xf tests/data/etcd/etcd35-wal3segments-compacted.tar.gz
+tar -C "$data" --strip-components=1 -xJf tests/data/etcd/etcd35-wal3segments-compacted.tar.xz
 in_tree greenboot-etcd backup one >"$scratch/log" 2>&1
 works backup "one" greenboot-etcd list
 state >"$scratch/state"

@@ -1,35 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds the samples: data directories of etcd 3.4, 3.5 and 3.6, good and bad, with the figures that etcd and etcdctl
- * reported for them. They are too large for the tree: they are in GBE_SAMPLES, or next to the tree in
- * ../shared/samples.
+ * The samples of tests/data/etcd: data directories of etcd 3.4 to 3.7, good and bad. README.md there says what etcd said
+ * of each.
  */
 #pragma once
 
-#include "lib/unit.h"
+#include "unit/sys-root.h"
 
-#include <glib.h>
-#include <stdbool.h>
-
-/* "etcd/NAME", newly allocated. */
+/* Unpacks @part of the sample @name, or all of it if @part is NULL. Returns the path below the root of this test. */
 static inline char *
-sample_path(const char *name)
+sample_part(const char *name, const char *part)
 {
-	const char *given = g_getenv("GBE_SAMPLES");
 	const char *data = g_getenv("GBE_TEST_DATA");
-	g_autofree char *beside =
-	    g_build_filename(data != NULL ? data : "tests/data", "../../../shared/samples", NULL);
+	g_autofree char *file = g_strconcat(name, ".tar.xz", NULL);
+	g_autofree char *archive =
+	    g_build_filename(data != NULL ? data : "tests/data", "etcd", file, NULL);
+	g_autofree char *member = g_build_filename(name, part, NULL);
 
-	return g_build_filename(given != NULL ? given : beside, "etcd", name, NULL);
+	if (RUN("tar", "-C", root, "--no-same-owner", "-xJf", archive, member) != 0)
+		ck_abort_msg("cannot unpack %s", archive);
+	return root_path(member);
 }
 
-static inline bool
-have_samples(const char *test)
+static inline char *
+sample(const char *name)
 {
-	g_autofree char *path = sample_path("README.txt");
-
-	if (g_file_test(path, G_FILE_TEST_EXISTS))
-		return true;
-	gbe_unit_skip(test, "no samples: GBE_SAMPLES says where they are");
-	return false;
+	return sample_part(name, NULL);
 }

@@ -18,6 +18,10 @@ check dist-checksum "$(cd "$tree/build/dist" && sha256sum --check --quiet ./*.sh
 check dist-is-head "$(tar -tzf "$archive" | sed 's|^[^/]*/||' | grep -v '\(^\|/\)$' | sort |
 	diff - <(git -C "$tree" ls-files | sort))"
 
+# A release has nothing next to it.
+check dist-stands-alone "$(cd "$tree" && git grep -nE '[.][.]/shared|GBE_[S]AMPLES' -- ':!NEWS.md' | cut -c1-200)"
+check dist-samples-are-small "$(du -cb "$tree"/tests/data/etcd/*.xz | awk 'END { if ($1 > 4194304) print $1 " bytes" }')"
+
 find "$tree" -path "$tree/.git" -prune -o -type f -exec touch -d @0 {} +
 git -C "$tree" config tar.umask 0077
 (umask 077 && TZ=Asia/Tokyo make --no-print-directory -s -C "$tree" dist >"$scratch/log" 2>&1)

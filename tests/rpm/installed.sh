@@ -43,7 +43,7 @@ for system in microshift k3s; do
 		# The older one's state.
 		mkdir -p "$tree/var/lib/microshift/etcd"
 		tar -C "$tree/var/lib/microshift/etcd" --strip-components=1 \
-			-xf tests/data/etcd/etcd35-wal3segments-compacted.tar.gz
+			-xJf tests/data/etcd/etcd35-wal3segments-compacted.tar.xz
 		in_tree greenboot-etcd backup one >"$scratch/log" 2>&1
 		check backup-of-older "$(in_tree greenboot-etcd list 2>&1 | grep -q one || cat "$scratch/log")"
 		state >"$scratch/state"

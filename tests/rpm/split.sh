@@ -16,7 +16,7 @@ version=$(make --no-print-directory -s print-version)
 four=(greenboot-etcd greenboot-etcd-certs greenboot-etcd-cluster greenboot-etcd-store)
 data=$tree/var/lib/etcd/default
 mkdir -p "$data"
-tar -C "$data" --strip-components=1 -xf tests/data/etcd/etcd34-small-stopped.tar.gz
+tar -C "$data" --strip-components=1 -xJf tests/data/etcd/etcd34-small-stopped.tar.xz
 
 # one_package: builds 0.2.0, which has the paths of all four packages. Its file: $one.
 one_package() {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "etcd-real.h"
+#include "lib/samples.h"
 
 #include "etcd/db/bbolt.h"
 

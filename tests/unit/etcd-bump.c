@@ -246,16 +246,9 @@ static const char *const samples[] = {
 
 START_TEST(every_sample)
 {
-	g_autofree char *file = g_strconcat(samples[_i], ".tar.gz", NULL);
-	g_autofree char *archive = sample_path(file);
-	g_autofree char *member = g_strconcat(samples[_i], "/member/snap/db", NULL);
-	g_autofree char *path = root_path(member);
-	int fd;
+	g_autofree char *path = sample_part(samples[_i], "member/snap/db");
+	int fd = open(path, O_RDWR | O_CLOEXEC);
 
-	if (!have_samples("every-sample"))
-		return;
-	ck_assert_int_eq(RUN("tar", "-xzf", archive, "-C", root, "--no-same-owner", member), 0);
-	fd = open(path, O_RDWR | O_CLOEXEC);
 	ck_assert_int_ge(fd, 0);
 	bump_twice(fd, samples[_i]);
 	(void)close(fd);

@@ -2,6 +2,7 @@
 /* The parts that turn a directory into a snapshot: requests, v2 keys, the file itself. */
 #include "etcd-log.h"
 #include "etcd-real.h"
+#include "lib/samples.h"
 
 #include "etcd/db/bbolt.h"
 #include "etcd/db/snapshot-file.h"

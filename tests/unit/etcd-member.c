@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd-real.h"
+#include "lib/samples.h"
 
 #include <sys/un.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A real etcd on the test's own data, on free ports of 127.0.0.1; and the samples of other versions. */
+/* A real etcd on the test's own data, on free ports of 127.0.0.1. */
 #pragma once
 
 #include "sys-root.h"
@@ -147,20 +147,6 @@ etcd_put(const Etcd *etcd, const char *key, const char *value)
 	g_autofree char *endpoints = g_strconcat("--endpoints=", etcd->endpoint, NULL);
 
 	ck_assert_int_eq(RUN("etcdctl", endpoints, "put", key, value), 0);
-}
-
-/* A data directory of another version of etcd, unpacked below the root. */
-static inline char *
-sample(const char *name)
-{
-	const char *data = g_getenv("GBE_TEST_DATA");
-	g_autofree char *file = g_strconcat(name, ".tar.gz", NULL);
-	g_autofree char *archive =
-	    g_build_filename(data != NULL ? data : "tests/data", "etcd", file, NULL);
-
-	if (RUN("tar", "-xzf", archive, "-C", root, "--no-same-owner") != 0)
-		ck_abort_msg("cannot unpack %s", archive);
-	return g_build_filename(root, name, NULL);
 }
 
 static inline int

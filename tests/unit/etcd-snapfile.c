@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "etcd-log.h"
-#include "etcd-real.h"
+#include "lib/samples.h"
 
 #include "etcd/wal/snapfile.h"
 

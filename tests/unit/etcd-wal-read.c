@@ -2,6 +2,7 @@
 #include "etcd-log.h"
 #include "etcd-real.h"
 #include "lib/findings.h"
+#include "lib/samples.h"
 
 #include "etcd/wal/read.h"
 #include "etcd/wal/rest.h"
