@@ -34,10 +34,10 @@
 ##   holds              write the table of holds into the pages
 ##   schemas            write data/schema from the tables of the answers; titles and descriptions stay
 ##   format             rewrite the C sources with clang-format
-##   rpm                RPM packages in build/rpm (rpmbuild)
-##   check-rpm          what is in them, rpmlint, installed and erased by rpm, in an image (root)
-##   deb                Debian packages in build/deb (dpkg-buildpackage); NOCHECK=1: without the unit tests
-##   check-deb          lintian; installed, upgraded and purged by dpkg in a root of their own (root)
+##   rpm                RPM packages in build/rpm (rpmbuild); NOCHECK=1 skips the unit tests
+##   check-rpm          lists and lints them, installs and erases them with rpm, builds images with them (root)
+##   deb                Debian packages in build/deb (dpkg-buildpackage); NOCHECK=1 skips the unit tests
+##   check-deb          lints them; installs, upgrades and purges them with dpkg in a root of their own (root)
 ##   source-archive     the tree as a tarball, for rpmbuild
 ##   dist               what a release is: HEAD as a tarball in build/dist, with its SHA-256 beside it
 ##   install            install below $(DESTDIR)$(prefix)
@@ -731,9 +731,13 @@ archive := build/rpm/SOURCES/greenboot-etcd-$(VERSION).tar.gz
 rpm_macros = $(if $(wildcard /usr/lib/rpm/redhat/macros),,--load rpm/macros.elsewhere --nodeps)
 
 .PHONY: source-archive dist rpm check-rpm
+# check-unit runs the same tests.
+check-rpm check-deb: NOCHECK = 1
+# Without git (a release, an image build), the tree itself is the list.
 source-archive:
 	@mkdir -p $(dir $(archive))
-	$(Q)git ls-files --cached --others --exclude-standard | LC_ALL=C sort | \
+	$(Q){ git ls-files --cached --others --exclude-standard 2>/dev/null || \
+		find . \( -path ./build -o -path ./.git \) -prune -o ! -type d -printf '%P\n'; } | LC_ALL=C sort | \
 		tar -caf $(archive) --transform 's|^|greenboot-etcd-$(VERSION)/|' --owner=0 --group=0 \
 		--numeric-owner --verbatim-files-from --files-from=-
 	@echo $(archive)
@@ -750,20 +754,18 @@ dist:
 
 rpmbuild = MAKEFLAGS= CI= rpmbuild $(if $(filter 1,$(V)),,--quiet) $(rpm_macros) \
 	--define '_topdir $(CURDIR)/build/rpm'
-# check-rpm leaves %check out, as check-unit runs the same tests, and keeps what was compiled.
 rpm: source-archive
 	$(Q)rm -rf build/rpm/RPMS build/rpm/SRPMS
-	$(Q)$(rpmbuild) $(if $(filter check-rpm,$(MAKECMDGOALS)),--nocheck --noclean) -ba rpm/greenboot-etcd.spec
+	$(Q)$(rpmbuild) $(if $(NOCHECK),--nocheck) --noclean -ba rpm/greenboot-etcd.spec
 	@find build/rpm/RPMS build/rpm/SRPMS -name '*.rpm'
 
-# The packages of a release before this one, from the same compile: 1~older is less than 1.
+# The packages of an earlier release, from the same compiled files: 1~older is less than 1.
 check-rpm: rpm
 	$(Q)rm -rf build/rpm/older
 	$(Q)$(rpmbuild) --noprep --nocheck -bb --define 'dist ~older' \
 		--define '_rpmdir $(CURDIR)/build/rpm/older' rpm/greenboot-etcd.spec
 	@$(call run_suites,0) rpm $(wildcard tests/rpm/*.sh)
 
-# check-deb leaves the unit tests out, for the same reason.
 debian := build/deb/greenboot-etcd-$(VERSION)
 .PHONY: deb check-deb
 deb: source-archive
@@ -776,7 +778,6 @@ deb: source-archive
 		dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 100 ../log; exit 1; }
 	@find build/deb -maxdepth 1 -name '*.deb'
 
-check-deb: NOCHECK = 1
 check-deb: deb
 	@$(call run_suites,0) deb $(wildcard tests/deb/*.sh)
 
