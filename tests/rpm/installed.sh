@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The packages are installed, upgraded and erased by rpm in a root of their own, with their scriptlets and without a word
-# from them. Erased packages leave nothing of their own. The state directory stays as it is while there is
-# anything in it: backups are the user's data, which no package removes. An empty one goes with its package.
+# rpm installs, upgrades and erases the packages in a root of their own, with their scriptlets and without output.
+# Erased packages leave no file of theirs. A state directory that has files stays as it is: backups are the user's data,
+# and no package removes them. An empty one is removed with its package.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/root.bash"
 # shellcheck disable=SC2119 # no more programs
@@ -10,15 +10,33 @@ root_need
 
 root_start
 state() { (cd "$tree/var/lib/greenboot-etcd" && find . -type f -exec sha256sum {} + | sort -k 2); }
-# policy NAME yes|no: whether our rules are in it.
+# policy NAME yes|no: a case. SELinux's policy has our rules, or lacks them.
 policy() {
 	local has=no
 
 	grep -q greenboot-etcd "$tree/etc/selinux/targeted/contexts/files/file_contexts" && has=yes
-	[ $has = "$2" ] && ok "$1" || not_ok "$1" "our rules are in it: $has"
+	[ $has = "$2" ] && ok "$1" || not_ok "$1" "the policy has our rules: $has"
 }
 
-# The two systems' packages are in each other's way: each has a life of its own, MicroShift's with SELinux.
+# with_selinux COMMAND...: as on a device with SELinux. fixfiles notes how many of our rules are in the file that it gets, and
+# how many in the policy.
+with_selinux() {
+	local program
+
+	cat >"$tree/usr/sbin/fixfiles" <<-'EOF'
+		#!/bin/sh
+		echo "$1 $3: $(grep -c greenboot-etcd "$2") $(grep -c greenboot-etcd /etc/selinux/targeted/contexts/files/file_contexts)" >/run/relabeled
+	EOF
+	chmod 0755 "$tree/usr/sbin/fixfiles"
+	for program in selinuxenabled load_policy; do
+		mount --bind /bin/true "$tree/usr/sbin/$program"
+	done
+	"$@"
+	umount "$tree"/usr/sbin/{selinuxenabled,load_policy}
+	rm "$tree/usr/sbin/fixfiles"
+}
+
+# The packages of the two systems conflict, so each is tested alone, MicroShift's with SELinux.
 for system in microshift k3s; do
 	set -- greenboot-etcd greenboot-etcd-{greenboot,dracut,sos} "greenboot-etcd-$system"
 	if [ $system = microshift ]; then
@@ -28,7 +46,7 @@ for system in microshift k3s; do
 		distribution "$tree" greenboot
 	fi
 	# shellcheck disable=SC2046 # names of files without blanks
-	silent "$system-installed" -i $(packages older "$@")
+	with_selinux silent "$system-installed" -i $(packages older "$@")
 	silent "$system-installed-verified" -V "$@"
 	[ "$(stat -c %a "$tree/var/lib/greenboot-etcd")" = 700 ] && ok "$system-state-directory" ||
 		not_ok "$system-state-directory" "tmpfiles.d did not make it"
@@ -39,8 +57,10 @@ for system in microshift k3s; do
 		grep -q 'conflicts with' "$scratch/log" && ok one-system || not_ok one-system "$(cat "$scratch/log")"
 
 		policy policy-has-rules yes
+		check relabel-of-what-changes "$(grep -xE -- '-C restore: 0 [1-9][0-9]*' "$tree/run/relabeled" >/dev/null ||
+			cat "$tree/run/relabeled"; ls "$tree"/run/*.pre 2>/dev/null)"
 
-		# The older one's state.
+		# The state that the older release writes.
 		mkdir -p "$tree/var/lib/microshift/etcd"
 		tar -C "$tree/var/lib/microshift/etcd" --strip-components=1 \
 			-xJf tests/data/etcd/etcd35-wal3segments-compacted.tar.xz
@@ -63,7 +83,7 @@ for system in microshift k3s; do
 		check state-survives-erasing "$(state | diff "$scratch/state" -)"
 		rm -rf "$tree/var/lib/greenboot-etcd" "$tree/var/lib/microshift"
 	else
-		# One by one, in an order that the dependencies allow.
+		# One after the other, in an order that the dependencies allow.
 		for name in greenboot-etcd-k3s greenboot-etcd-sos greenboot-etcd-dracut; do
 			silent "erased-$name" -e "$name"
 		done

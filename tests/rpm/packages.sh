@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What `make rpm` has made: files and their modes, what each package requires, and that no scriptlet
-# touches a unit. Where rpmbuild is not, a skip.
+# The packages that `make rpm` made: files and their modes, requirements of each package, and scriptlets that touch no
+# unit. Without rpmbuild, the suite is skipped.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../lint/lib.bash"
 
@@ -183,7 +183,11 @@ check cockpit-requires "$(requires cockpit-greenboot-etcd | diff - <(
 	echo cockpit-bridge
 	echo "greenboot-etcd = $version-$release"
 ))"
-# The programs' own library is nobody else's.
+check selinux-requires "$(query greenboot-etcd-selinux --requires | grep -v '^rpmlib' | sort -u | diff - <(
+	printf '%s\n' /bin/sh libselinux-utils policycoreutils policycoreutils-python-utils selinux-policy selinux-policy-base \
+		selinux-policy-targeted
+))"
+# No other program uses the programs' own library.
 check library-is-private "$(for name in greenboot-etcd greenboot-etcd-{store,certs,cluster,greenboot}; do
 	query "$name" --requires --provides | grep -F libgreenboot-etcd
 done)"
@@ -193,6 +197,18 @@ check no-scriptlets "$(for name in "${names[@]}"; do
 done)"
 check scriptlets-start-nothing "$(query greenboot-etcd-selinux --scripts |
 	grep -E 'systemctl|service |restart|preset|enable ')"
+# The macros of SELinux, by the commands that they run on Fedora and here.
+module=/usr/share/selinux/packages/targeted/greenboot-etcd.cil
+check selinux-scriptlets "$(query greenboot-etcd-selinux --scripts >"$scratch/scripts"
+while read -r scriptlet command; do
+	sed "/^$scriptlet scriptlet /,/ scriptlet /!d" "$scratch/scripts" | grep -q -- "$command" || echo "$scriptlet: $command is missing"
+done <<EOF
+preinstall cp .*contexts/files/file_contexts
+postinstall semodule -n -s targeted -X 200 -i $module
+postuninstall semodule -n -s targeted -X 200 -r greenboot-etcd
+posttrans fixfiles -C .* restore
+EOF
+grep '%' "$scratch/scripts")"
 
 # Installed together, and erased together: nothing is left. What is installed is built as Fedora builds.
 tree=$scratch/tree

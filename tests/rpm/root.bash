@@ -106,7 +106,8 @@ distribution() {
 			License: LGPL-2.1-or-later
 			BuildArch: noarch
 		EOF
-		printf 'Provides: %s\n' /bin/{sh,bash} systemd etcd dracut sos policycoreutils "${@:2}"
+		printf 'Provides: %s\n' /bin/{sh,bash} systemd etcd dracut sos policycoreutils{,-python-utils} selinux-policy{,-base} \
+			libselinux-utils "${@:2}"
 		rpm -qp --nosignature --requires build/rpm/RPMS/*/*.rpm 2>/dev/null | grep -E '^(lib.*\.so\.|rtld)' | sort -u |
 			sed 's/^/Provides: /'
 		cat <<-'EOF'
