@@ -100,6 +100,14 @@ hold_etcd(Execution *e, const GbeAction *action, GbeHold kind, const char *why)
 	e->outcome = OUTCOME_HELD;
 }
 
+static void
+hold_after(Execution *e, const GbeAction *action, GbeHold kind, const GError *error)
+{
+	g_autofree char *why = gbe_hold_why(kind, error);
+
+	hold_etcd(e, action, kind, why);
+}
+
 /* The action says whether its failure holds etcd back. */
 static void
 report_failure(Execution *e, const GbeAction *action, const GError *error)
@@ -107,10 +115,7 @@ report_failure(Execution *e, const GbeAction *action, const GError *error)
 	GbeEventFields fields = fields_of(e, action);
 
 	if (action->on_failure == GBE_FAILURE_HOLD) {
-		g_autofree char *reason = NULL;
-		GbeHold kind = gbe_plan_failed_hold(action->kind, error, &reason);
-
-		hold_etcd(e, action, kind, reason);
+		hold_after(e, action, gbe_plan_failed_hold(action->kind, error), error);
 		return;
 	}
 	fields.reason = error->message;
@@ -244,8 +249,7 @@ do_restore(Execution *e, const GbeAction *action)
 		return false;
 	}
 	if (half) {
-		(void)gbe_prefix(&error, "%s", gbe_holds[GBE_HOLD_HALF].what);
-		hold_etcd(e, action, GBE_HOLD_HALF, error->message);
+		hold_after(e, action, GBE_HOLD_HALF, error);
 		return false;
 	}
 	report_failure(e, action, error);
@@ -254,7 +258,7 @@ do_restore(Execution *e, const GbeAction *action)
 		return false;
 	/* The deployment keeps the present data: no later start restores the backup that was due now. */
 	if (e->plan->instead == NULL)
-		hold_etcd(e, action, GBE_HOLD_RESTORE, error->message);
+		hold_after(e, action, GBE_HOLD_RESTORE, error);
 	else if (record_take_over(e, e->plan->instead, &why))
 		gbe_event_took_over(&decided);
 	else
@@ -397,8 +401,7 @@ static void
 hold_half_done(Prerun *p, const GError *error)
 {
 	const GbeHoldFacts facts = {.service = p->app->config->etcd.service};
-	g_autofree char *why =
-	    g_strdup_printf("%s: %s", gbe_holds[GBE_HOLD_HALF].what, error->message);
+	g_autofree char *why = gbe_hold_why(GBE_HOLD_HALF, error);
 
 	gbe_held_set(&p->held, GBE_HOLD_HALF, why, gbe_hold_steps(GBE_HOLD_HALF, &facts));
 	p->reason = g_strdup(p->held.text);

@@ -458,13 +458,10 @@ note_last_operation(GbeApp *app, const GbeObserved *observed, const GbeHealthLoo
 	bool failed = false;
 
 	/* A person may have masked prerun and started etcd: the service runs. */
-	if (held && (look == NULL || done == NULL || look->facts->held)) {
+	if (held && (look == NULL || done == NULL || look->facts->held))
 		note_held(app, observed, done, reason, to);
-		/* The hold is the last operation. */
-		if (was_held)
-			return;
-	}
-	if (last->operation == NULL)
+	/* A hold of this run is told above, or it has ended. */
+	if (last->operation == NULL || (was_held && (held || this_run)))
 		return;
 	if (last->result != NULL && !g_str_equal(last->result, "done")) {
 		if (is_failed_restore(facts))

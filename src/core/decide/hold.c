@@ -198,6 +198,12 @@ gbe_hold_steps_text(const GPtrArray *steps)
 	return g_string_free(text, false);
 }
 
+char *
+gbe_hold_why(GbeHold hold, const GError *error)
+{
+	return g_strdup_printf("%s: %s", gbe_holds[hold].what, error->message);
+}
+
 void
 gbe_held_set(GbeHeld *held, GbeHold kind, const char *why, GPtrArray *steps)
 {

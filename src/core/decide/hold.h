@@ -78,6 +78,8 @@ typedef struct {
 void gbe_held_set(GbeHeld *held, GbeHold kind, const char *why, GPtrArray *steps);
 void gbe_held_clear(GbeHeld *held);
 
+/* The table's `what` and the error that led to @hold. Newly allocated. */
+char *gbe_hold_why(GbeHold hold, const GError *error);
 /* The best way that the facts complete: commands, of char *. Empty: no way is known. The caller frees the array. */
 GPtrArray *gbe_hold_steps(GbeHold hold, const GbeHoldFacts *facts);
 /* "run `a`, then `b`". Newly allocated; NULL where @steps is empty. */

@@ -70,14 +70,12 @@ gbe_plan_is_idle(const GbePlan *plan)
 }
 
 GbeHold
-gbe_plan_failed_hold(GbeActionKind action, const GError *error, char **ret_why)
+gbe_plan_failed_hold(GbeActionKind action, const GError *error)
 {
-	GbeHold hold = action != GBE_ACTION_BACKUP			       ? GBE_HOLD_RECORD
-		       : g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE) ? GBE_HOLD_ROOM
-									       : GBE_HOLD_BACKUP;
-
-	*ret_why = g_strdup_printf("%s: %s", gbe_holds[hold].what, error->message);
-	return hold;
+	if (action != GBE_ACTION_BACKUP)
+		return GBE_HOLD_RECORD;
+	return g_error_matches(error, GBE_ERROR, GBE_ERROR_NO_SPACE) ? GBE_HOLD_ROOM
+								     : GBE_HOLD_BACKUP;
 }
 
 void
@@ -100,7 +98,8 @@ gbe_plan_fail_backup(GbePlan *plan, const GError *error)
 		g_ptr_array_set_size(plan->actions, (int)at + 1);
 		g_clear_pointer(&plan->take_over, gbe_take_over_free);
 		plan->hold = true;
-		plan->hold_kind = gbe_plan_failed_hold(action->kind, error, &action->reason);
+		plan->hold_kind = gbe_plan_failed_hold(action->kind, error);
+		action->reason = gbe_hold_why(plan->hold_kind, error);
 		action->kind = GBE_ACTION_HOLD;
 	} else {
 		action->kind = GBE_ACTION_KEEP;

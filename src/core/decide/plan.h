@@ -67,8 +67,8 @@ GbeAction *gbe_plan_add(GbePlan *plan, GbeActionKind kind, const char *name, con
 const GbeAction *gbe_plan_find(const GbePlan *plan, GbeActionKind kind);
 /* True: the plan does not change the data or the store. It only keeps, holds or takes over. */
 bool gbe_plan_is_idle(const GbePlan *plan);
-/* The hold that follows from @error of a required @action. *ret_why: newly allocated. */
-GbeHold gbe_plan_failed_hold(GbeActionKind action, const GError *error, char **ret_why);
+/* The hold that follows from @error of a required @action. */
+GbeHold gbe_plan_failed_hold(GbeActionKind action, const GError *error);
 /* Changes @plan as prerun would after its backup has failed with @error: etcd is held back, or starts without the
  * backup. A plan without a backup stays. */
 void gbe_plan_fail_backup(GbePlan *plan, const GError *error);

@@ -57,7 +57,7 @@ typedef enum {
 	GBE_NOTICE_UNHEALTHY,
 	GBE_NOTICE_FAILED_RESTORE,
 	GBE_NOTICE_FAILED,   /* the last operation */
-	GBE_NOTICE_WAS_HELD, /* the same; etcd is no longer held back */
+	GBE_NOTICE_WAS_HELD, /* the same: etcd was held back in an earlier run */
 	GBE_NOTICE_PERIODIC,
 	GBE_NOTICE_PERIODIC_LAST, /* failed; the next one is not overdue yet */
 	GBE_NOTICE_OFFSITE,
