@@ -8,7 +8,7 @@
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
-# ---- the device before its next boot, its etcd stopped ----
+# ---- the history of the device, whose etcd is stopped then ----
 
 before_again() { shutdown; }
 before_update() {
@@ -16,21 +16,71 @@ before_update() {
 	shutdown
 }
 before_crashed() {
+	stop_etcd
+	gbe backup mine
+	start_etcd
 	put late write
 	kill_etcd
 }
-before_return() {
+b_green() {
 	into_b
 	b_writes
 	judge green
+}
+# A deliberate return.
+before_return() {
+	b_green
 	make_default A
 	shutdown
 }
-before_failed() {
+# A person chooses A in the boot menu.
+before_menu() {
+	b_green
+	ASK=--booted=rollback MENU=A
+	shutdown
+}
+b_red() {
 	into_b
 	b_writes
 	judge red
+}
+# The failed update boots again.
+before_failed() {
+	b_red
 	shutdown
+}
+# The boot counter has ended, and A comes back.
+before_undone() {
+	b_red
+	reboot
+	judge red
+	reboot
+	judge red
+	shutdown
+}
+# Another update replaces the failed one.
+before_second() {
+	b_red
+	update C
+	shutdown
+}
+# An update brought a newer etcd, and A comes back.
+before_newer() {
+	ETCD_OF[B]=$ETCD_NEXT
+	before_return
+}
+# The ledger is gone, so the owner of the data is unknown.
+before_unknown() {
+	update B
+	shutdown
+	rm "$ROOT/var/lib/greenboot-etcd/ledger"
+}
+# etcd ran once without greenboot-etcd.
+before_foreign() {
+	shutdown
+	start_etcd
+	put foreign write
+	stop_etcd
 }
 
 # ---- the damage to the data ----
@@ -44,72 +94,121 @@ data_mount() {
 data_torn() { truncate -s 8192 "$DATA/member/snap/db"; }
 data_bad_log() { dd if=/dev/urandom of="$(find "$DATA/member/wal" -name '*.wal' | sort | tail -n 1)" bs=64 count=1 seek=4 conv=notrunc status=none; }
 data_no_log() { mv "$DATA/member/wal" "$ROOT/var/wal"; }
+data_no_db() { rm "$DATA/member/snap/db"; }
 data_gone() { rm -rf "$DATA/member"; }
+data_removed() { rm -rf "$DATA"; }
+data_two() { cp -a "$DATA" "$DATA.two" && mv "$DATA.two" "$DATA/two"; }
 data_link() {
 	mv "$DATA" "$DATA.moved"
 	ln -s etcd.moved "$DATA"
 }
 
-# in_short: prints the rule of explain's answer, its most important action and the backup.
-in_short() {
-	jq -c '. as $e | [["hold", "restore", "fresh", "backup", "keep", "stamp"][] as $kind |
-		$e.actions[] | select(.action == $kind)][0] | [$e.rule, .action, .name]'
+# ---- configuration, backups and requests ----
+
+# set_config GROUP:KEY=VALUE
+set_config() { config "${1%%:*}" "${1#*:}"; }
+set_none() {
+	local name
+
+	for name in $(gbe list --names); do gbe delete --force "$name"; done
 }
+set_bad() {
+	local name
 
-# agree WHAT: asks all three about the next boot.
-agree() {
-	local shown told next rule rules branch first n=0
-
-	shown=$(gbe --json status)
-	told=$(gbe --json explain)
-	next=$(jq -r .next.deployment <<<"$shown")
-	assert_eq "$1: status and explain" "$(jq -c '.next | [.rule, .action, .backup]' <<<"$shown")" "$(in_short <<<"$told")"
-	machine_on
-	assert_eq "$1: what boots" "${DEPLOYMENT[$BOOTED]}" "$next"
-	branch=$told first=$told
-	mapfile -t rules < <(sed -n "s/.*Decided by rule \\([^:]*\\):.*/\\1/p" "$PRERUN_LOG")
-	for rule in "${rules[@]}"; do
-		assert_eq "$1: explain and prerun" "$(jq -r .rule <<<"$branch")" "$rule"
-		told=$branch
-		# The next decision follows if the backup does not validate.
-		branch=$(jq -c --argjson n "$((n++))" ".branches[\$n] // ." <<<"$first")
-	done
-	if [[ $(in_short <<<"$told" | jq -r '.[1]') == hold ]]; then
-		assert_eq "$1: explain holds, prerun" "$PRERUN" 5
-	else
-		assert_eq "$1: explain lets etcd start, prerun" "$PRERUN" 0
-	fi
+	for name in $(gbe list --names); do gbe mark bad "$name"; done
 }
+set_away() { mv "$ROOT/var/lib/greenboot-etcd/backups" "$ROOT/var/lib/greenboot-etcd/moved"; }
+set_request() { gbe restore --next-boot "$([[ $1 == oldest ]] && gbe list --names | tail -n 1 || echo "$1")"; }
 
-# with SETTING: "GROUP KEY=VALUE", or nothing.
-with() {
-	[[ ! $1 ]] || config "${1% *}" "${1#* }"
-}
-
-# Lines of data|setting: each kind of data with the settings that matter for it.
-SITUATIONS=(
-	"sound|" "sound|backup at-boot=never" "sound|restore on-rollback=never" "link|"
-	"pipe|" "pipe|backup on-upgrade-failure=continue" "pipe|backup on-upgrade-failure=refuse"
-	"mount|" "mount|backup on-upgrade-failure=continue"
-	"torn|" "torn|restore on-corrupt-data=refuse" "torn|restore on-corrupt-data=keep"
-	"bad_log|" "bad_log|restore on-corrupt-data=refuse"
-	"no_log|" "gone|" "gone|restore on-missing-data=restore"
+# Each kind of damage with the circumstances that matter for it.
+declare -A SITUATIONS=(
+	[sound]="- config:backup:at-boot=never config:restore:on-rollback=never config:restore:on-rollback=if-failed
+		config:restore:retry-trial=no config:restore:on-upgrade-from-failed=refuse
+		config:restore:on-upgrade-from-failed=keep config:backup:on-upgrade-failure=refuse none bad away
+		request:--last-good request:oldest"
+	[torn]="- config:restore:on-corrupt-data=refuse config:restore:on-corrupt-data=keep none request:--last-good"
+	[bad_log]="- config:restore:on-corrupt-data=refuse bad"
+	[no_log]="- none config:restore:on-rollback=never"
+	[no_db]="-"
+	[gone]="- config:restore:on-missing-data=restore none"
+	[removed]="- config:restore:on-missing-data=restore"
+	[pipe]="- config:backup:on-upgrade-failure=continue config:backup:on-upgrade-failure=refuse request:--last-good"
+	[two]="-"
+	[mount]="- config:backup:on-upgrade-failure=continue"
+	[link]="-"
 )
 
-# table KIND BEFORE [FLAVOUR]: plays the table.
-table() {
-	local situation
+# This filter prints the first difference between `status` ($shown), `explain` ($told) and prerun, else nothing. Prerun has
+# an exit status ($prerun), an output ($log) and a record ($ended).
+# shellcheck disable=SC2016 # jq's variables
+AGREE='
+def most: . as $e | [["hold", "restore", "fresh", "backup", "keep", "stamp"][] as $kind |
+	$e.actions[] | select(.action == $kind)][0] | [$e.rule, .action, .name];
+def effects: [.actions[] | select(.action | IN("backup", "restore", "fresh", "hold", "delete")) |
+	if .action == "hold" or .action == "fresh" then .action else "\(.action) \(.name)" end];
+def differs($what; $a; $b): if $a == $b then empty else "\($what): \($a | tojson), \($b | tojson)" end;
+($log | [scan("Decided by rule ([^:]*):")[0]]) as $rules |
+($log | [scan("(?m)^greenboot-etcd-prerun: (Backed up the data of etcd as|Restored the data of etcd from|etcd starts without data|etcd is held back|Deleted)( [^ :]+)?") |
+	{"Backed up the data of etcd as": "backup", "Restored the data of etcd from": "restore",
+	"etcd starts without data": "fresh", "etcd is held back": "hold", "Deleted": "delete"}[.[0]] +
+	(if .[0] | startswith("etcd") then "" else .[1] end)]) as $did |
+# One more decision follows for each backup that did not validate.
+([$told] + $told.branches)[:([$rules | length, 1] | max)] as $decisions | $decisions[-1] as $last |
+[
+	if $ask == "" then
+		differs("status and explain"; $shown.next | [.rule, .action, .backup]; $told | most),
+		differs("status and explain, the deployment"; $shown.next.deployment; $told.deployment)
+	else empty end,
+	if $shown.next.action == "hold" and $shown.protection.state == "protected" then "status: protected before a hold" else empty end,
+	differs("the deployment"; $told.deployment; $booted),
+	if ($rules | length) > 0 then differs("explain and prerun, the rules"; [$decisions[].rule]; $rules) else empty end,
+	differs("explain and prerun, held"; [$last.actions[] | select(.action == "hold")] != []; $prerun == 5),
+	if $last == $told then
+		differs("explain and prerun, what is done"; $told | effects; $did),
+		differs("explain and prerun, the steps"; $told.steps; $ended.steps // [])
+	else
+		differs("explain and prerun, what is done"; $last | effects; $did | map(select(startswith("delete") | not)))
+	end
+][0] // empty'
 
-	a_green "$1" "${3-}"
+# agrees WHAT: asks all three about the next boot. DISAGREE gets a line for a difference.
+agrees() {
+	local shown told ended difference
+
+	shown=$(gbe --json status)
+	told=$(gbe --json explain ${ASK:+"$ASK"})
+	if [[ $MENU ]]; then
+		grub_choose
+		boot "$MENU"
+		greenboot_check_fallback
+	else
+		machine_on
+	fi
+	ended=$(<"$ROOT/run/greenboot-etcd/prerun-done")
+	difference=$(jq -rn --argjson shown "$shown" --argjson told "$told" --argjson ended "$ended" --arg ask "$ASK" \
+		--argjson prerun "$PRERUN" --rawfile log "$PRERUN_LOG" --arg booted "${DEPLOYMENT[$BOOTED]}" "$AGREE")
+	[[ ! $difference ]] || DISAGREE+=("$1: $difference")
+}
+
+# table KIND BEFORE: plays each kind of damage with each of its circumstances.
+table() {
+	local data circumstance rest
+
+	DISAGREE=() ASK='' MENU=''
+	a_green "$1"
 	"before_$2"
 	device_save
-	for situation in "${SITUATIONS[@]}"; do
-		device_load
-		same_boot
-		with "${situation#*|}"
-		"data_${situation%%|*}"
-		agree "$2, $situation"
+	for data in "${!SITUATIONS[@]}"; do
+		for circumstance in ${SITUATIONS[$data]}; do
+			device_load
+			same_boot
+			rest=${circumstance#*:}
+			[[ $circumstance == - ]] || "set_${circumstance%%:*}" "$rest"
+			"data_$data"
+			agrees "$2, $data, $circumstance"
+		done
 	done
+	((${#DISAGREE[@]} == 0)) || { printf '%s\n' "${DISAGREE[@]}" >&2 && fail "${#DISAGREE[@]} disagree: ${DISAGREE[0]}"; }
 }
 
 # In the same run, the next start of the service treats damaged data as the next boot would.
@@ -188,7 +287,7 @@ run_case agree-staged-pipe staged_pipe
 run_case agree-frozen frozen
 run_case agree-outside outside
 run_case agree-nothing-lost nothing_lost
-for before in ${BEFORE:-again update crashed return failed}; do
+for before in ${BEFORE:-again update crashed return menu failed undone second newer unknown foreign}; do
 	run_case "agree-table-$before" table xfs "$before"
 done
 suite_end

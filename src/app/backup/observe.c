@@ -718,6 +718,9 @@ gbe_observe_next_boot(GbeObserved *observed, const char *booted, const char *ver
 	id = facts->booted.id != NULL ? facts->booted.id : "";
 	starts = GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id));
 	g_hash_table_insert(facts->starts, g_strdup(id), GUINT_TO_POINTER(starts + 1));
+	/* The record of that start precedes the decision; in a new ledger, so does its own first record. */
+	facts->next_sequence =
+	    MAX(facts->next_sequence, facts->ledger_last + (facts->ledger == GBE_NO ? 3 : 2));
 	if (deliberate != GBE_UNKNOWN)
 		facts->booted_is_default = deliberate;
 	/* A new run has its own command line, and the data is not open yet. */
