@@ -126,9 +126,18 @@ gbe_cluster_intend(gpointer change, GError **error)
 bool
 gbe_cluster_end(gpointer change, GError **error)
 {
-	GbeClusterFrame *frame = change;
+	GbeApp *app = ((GbeClusterFrame *)change)->change.app;
+	g_autoptr(JsonObject) done = gbe_prerun_done_read(app);
+	GbeHeld held = {GBE_HOLD_NO};
 
-	return gbe_unlink_durable_at(frame->change.app->state_fd, GBE_STATE_CLUSTER, error);
+	if (!gbe_unlink_durable_at(app->state_fd, GBE_STATE_CLUSTER, error))
+		return false;
+	/* `leave` and `reset` leave etcd stopped, and no longer held back. */
+	gbe_prerun_done_hold(done, &held);
+	if (held.kind == GBE_HOLD_LEAVING)
+		gbe_prerun_done_write(app, NULL, NULL);
+	gbe_held_clear(&held);
+	return true;
 }
 
 bool

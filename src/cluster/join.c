@@ -490,6 +490,8 @@ look_before_rejoin(gpointer change, GError **error)
 		return gbe_throw(error, GBE_ERROR_BUSY,
 				 "another call has just finished this rejoin");
 	frame->intent.empties = true;
+	g_free(frame->intent.command);
+	frame->intent.command = g_strdup_printf("%s %s", frame->change.name, frame->options.url);
 	return remove_former(frame, true, error);
 }
 

@@ -108,7 +108,8 @@ observe_membership(GbeApp *app, GbeFacts *facts)
 			  gbe_json_string(learnt, "log", NULL) != NULL;
 	if (intent != NULL && !gbe_json_bool(intent, "voter", false)) {
 		if (gbe_json_bool(intent, "empties", false))
-			facts->leaving = g_strdup(gbe_json_string(intent, "operation", NULL));
+			facts->leaving = g_strdup(gbe_json_string(
+			    intent, "command", gbe_json_string(intent, "operation", NULL)));
 		else
 			facts->joining = true;
 		return;

@@ -8,6 +8,7 @@
 
 static const GbeField fields[] = {
     LATER(operation, "operation", TEXT),
+    LATER(command, "command", TEXT),
     LATER(empties, "empties", FLAG),
     LATER(cluster, "cluster", TEXT),
     LATER(id, "id", TEXT),

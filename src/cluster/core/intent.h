@@ -15,6 +15,7 @@ typedef struct {
 	char *cluster;	   /* the cluster's id, 16 hex digits; NULL: not known yet */
 	char *id;	   /* the member that was added, or that leaves, in hex; NULL: none yet */
 	char *former;	   /* rejoin: the member that this device was, in hex; NULL: not known */
+	char *command;	   /* rejoin: the call that resumes it; NULL: ->operation */
 	char *name, *urls; /* leave: the member's name, and where the others are asked */
 	char *peer_url;	   /* init, join: the member's address */
 	char *backup;	   /* recover: the backup of the chosen data; NULL: not taken yet */

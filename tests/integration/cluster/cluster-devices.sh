@@ -1247,6 +1247,83 @@ joins_large() {
 	jq -en "$ours <= $theirs * 1.1" >/dev/null || fail "a join of 1 GiB takes $ours s, by hand $theirs s"
 }
 
+# way_back KIND PATTERN: expects that hold, and runs the steps that `status` shows, which end it.
+way_back() {
+	local step status
+
+	gives 1 systemctl start etcd
+	is "kind of hold" "$(jq -r .hold /run/greenboot-etcd/prerun-done)" "$1"
+	status=$(greenboot-etcd status)
+	echo "$status"
+	[[ $status == "Needs you: etcd is held back: "$2* ]] || wrong "the first line of status"
+	mapfile -t WAY < <(sed -n 's/^  [0-9]\. //p' <<<"$status")
+	((${#WAY[@]} > 0)) || wrong "status shows no step"
+	for step in "${WAY[@]}"; do comes eval "$step"; done
+	systemctl reset-failed etcd || true
+	[[ $(greenboot-etcd status | head -n 1) != *"held back"* ]] || wrong "still held back"
+}
+
+# A voter has lost its data, or its log.
+hold_member() {
+	on_device_run < <(
+		declare -f west way_back
+		cat <<-'EOF2'
+			works() { member_works "3 3 3"; }
+			north
+			gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 --token=/run/token "${AS_SOUTH[@]}"
+			systemctl stop greenboot-etcd-rejoin.timer
+			comes ctl put k v
+			west
+			comes works
+			for gone in member member/wal; do
+				comes greenboot-etcd cluster rejoin --if-needed
+				systemctl stop etcd
+				rm -r "/var/lib/etcd/default/$gone"
+				way_back member "this is a member of a cluster, and its data, or its log, is gone"
+				comes works
+				is "the data" "$(ctl get k --print-value-only)" v
+				gives 0 greenboot-etcd health
+				systemctl stop greenboot-etcd-rejoin.timer
+			done
+		EOF2
+	)
+}
+
+# Each change of membership that sets the data aside is cut right after that.
+hold_leaving() {
+	on_device_run < <(
+		declare -f west way_back
+		cat <<-'EOF2'
+			joins() {
+				gives 0 greenboot-etcd cluster join https://127.0.0.1:12379 "${@}" "${AS_SOUTH[@]}"
+				systemctl stop greenboot-etcd-rejoin.timer
+				comes ctl put k v
+			}
+			cut() {
+				comes member_works "3 3 3"
+				comes greenboot-etcd cluster rejoin --if-needed
+				GREENBOOT_ETCD_FAULT=cluster-set-aside=kill $FAULTS cluster "$@" || true
+				[[ ! -e /var/lib/etcd/default/member ]] || wrong "the data is there"
+				way_back leaving "a change of membership was interrupted, and the data is set aside"
+				[[ ! -e /var/lib/greenboot-etcd/cluster ]] || wrong "an intent is left"
+			}
+			north
+			joins --token=/run/token
+			west
+			cut rejoin https://127.0.0.1:12379
+			comes member_works "3 3 3"
+			gives 0 greenboot-etcd health
+			cut leave
+			comes member_works "2 2 2"
+			joins
+			cut reset --force
+			# This unit of etcd is incomplete without the settings of a cluster.
+			gives 0 greenboot-etcd cluster init "${AS_SOUTH[@]}"
+			gives 0 greenboot-etcd health
+		EOF2
+	)
+}
+
 need_nspawn
 suite_begin "$@"
 run_case begins begins
@@ -1274,4 +1351,6 @@ run_case recovers recovers
 run_case recovers-alone recovers_alone
 run_case resets-without-data resets_without_data
 run_case joins-log-elsewhere joins_log_elsewhere
+run_case hold-member hold_member
+run_case hold-leaving hold_leaving
 suite_end
