@@ -133,6 +133,36 @@ hold_open() {
 	holds "B's data" "$A_STATE"
 }
 
+# snap_format NUMBER: gives the inode of member/snap that format, on the disk of the data. 1 is sound.
+snap_format() {
+	umount "$DATA"
+	xfs_db -x -c "inode $SNAP" -c "write -d core.format $1" "$DISK"
+	mount -o loop "$DISK" "$DATA"
+}
+
+# The disk cannot read one directory, until a repair.
+hold_unread() {
+	device "$1"
+	DISK=$GBE_MEM/disk
+	fs_format xfs "$DISK"
+	mkdir -p "$DATA"
+	mount -o loop "$DISK" "$DATA"
+	chmod 0700 "$DATA"
+	power_on
+	put owner A
+	judge green
+	update B
+	A_STATE=$(etcd_state)
+	shutdown
+	SNAP=$(stat -c %i "$DATA/member/snap")
+	snap_format 7
+	b_boots
+	is_held unread
+	snap_format 1
+	way_back unread
+	holds "B's data" "$A_STATE"
+}
+
 hold_deformed() {
 	a_green "$1"
 	stop_etcd
@@ -249,6 +279,24 @@ hold_unusable() {
 	holds "B's data" "$B_STATE"
 }
 
+# The update was green and has a newer etcd; the store refuses writes when its user goes back to A.
+hold_restore() {
+	ETCD_OF[B]=$ETCD_NEXT
+	a_green "$1"
+	into_b
+	b_writes
+	judge green
+	make_default A
+	shutdown
+	chattr +i "$ROOT/var/lib/greenboot-etcd/backups"
+	machine_on
+	booted A
+	is_held restore
+	chattr -i "$ROOT/var/lib/greenboot-etcd/backups"
+	way_back restore
+	holds "what A had" "$A_STATE"
+}
+
 hold_room() {
 	a_green "$1"
 	stop_etcd
@@ -348,6 +396,7 @@ hold_unfinished() {
 suite_begin "$@"
 run_case hold-mount hold_mount xfs
 run_case hold-open hold_open xfs
+run_case hold-unread hold_unread xfs
 run_case hold-deformed hold_deformed xfs
 run_case hold-linked hold_linked xfs
 run_case hold-elsewhere hold_elsewhere xfs
@@ -357,6 +406,7 @@ run_case hold-corrupt-good hold_corrupt xfs good
 run_case hold-corrupt-unproven hold_corrupt xfs unproven
 run_case hold-failed-update hold_failed_update xfs
 run_case hold-unusable hold_unusable xfs
+run_case hold-restore hold_restore xfs
 run_case hold-room hold_room ext4
 run_case hold-backup hold_backup xfs
 run_case hold-record hold_record ext4

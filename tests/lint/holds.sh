@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The pages have the table of holds as the programs have it: `make holds` would change nothing.
+# The pages have the table of holds as the programs have it: `make holds` would change nothing. A case of the integration
+# suites executes the way back from each kind.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -26,4 +27,14 @@ changes() {
 check holds "$(changes "$scratch/holds.json")"
 sed 's/a restore is half done/a restore is whole/' "$scratch/holds.json" >"$scratch/other.json"
 [ -n "$(changes "$scratch/other.json")" ] && ok holds-can-fail || not_ok holds-can-fail "another text was not noticed"
+# without_case: the kinds whose way back no case executes.
+without_case() {
+	local kind
+
+	for kind in $(jq -r '.[].kind' "$scratch/holds.json") "$@"; do
+		grep -rqE "^[[:space:]]*way_back $kind( |\$)" tests/integration || echo "$kind: a case has to execute its way back (tests/integration/holds.sh)"
+	done
+}
+check holds-cases "$(without_case)"
+[ "$(without_case other | wc -l)" -gt "$(without_case | wc -l)" ] && ok holds-cases-can-fail || not_ok holds-cases-can-fail "a kind without a case was not noticed"
 finish
