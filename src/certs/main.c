@@ -8,6 +8,7 @@
 #include "cli/verb.h"
 #include "core/json/members.h"
 #include "core/json/parse.h"
+#include "core/redact.h"
 #include "sys/systemd/events.h"
 
 #define VALIDITY_MOST (G_GUINT64_CONSTANT(20) * 365 * 86400)
@@ -152,11 +153,29 @@ leaves_json(const GbePki *pki)
 	return array;
 }
 
+/* Why etcd's health shows nothing of the certificates, although it was asked; newly allocated. NULL: it does. */
+static char *
+unused_why(const GbeApp *app)
+{
+	const char *cacert = app->config->etcd.cacert;
+	g_autofree char *endpoint = gbe_redact_endpoint(app->config->etcd.endpoint);
+
+	if (g_ascii_strncasecmp(endpoint, "https://", strlen("https://")) != 0)
+		return g_strdup_printf(
+		    "etcd does not use these certificates at %s, which has no TLS", endpoint);
+	if (app->config->certs.renew_command == NULL && cacert != NULL &&
+	    !g_str_has_prefix(cacert, GBE_PKI_DIR "/"))
+		return g_strdup_printf("etcd at %s is asked with the certificates of %s", endpoint,
+				       cacert);
+	return NULL;
+}
+
 static void
 print_json(GbeCli *cli, const GbePkiResult *result)
 {
 	g_autoptr(JsonObject) object = gbe_json_answer();
 	JsonArray *notes = json_array_new();
+	g_autofree char *unused = result->healthy == GBE_YES ? unused_why(cli->app) : NULL;
 
 	for (guint i = 0; i < result->notes->len; i++)
 		json_array_add_string_element(notes, result->notes->pdata[i]);
@@ -165,6 +184,7 @@ print_json(GbeCli *cli, const GbePkiResult *result)
 	json_object_set_boolean_member(object, "put_back", result->put_back);
 	json_object_set_boolean_member(object, "restarted", result->restarted);
 	gbe_json_set_tri(object, "healthy", result->healthy);
+	gbe_json_set_string(object, "unused", unused);
 	gbe_json_set_string(object, "reason", result->reason);
 	json_object_set_array_member(object, "notes", notes);
 	if (result->pki != NULL) {
@@ -181,11 +201,17 @@ print_json(GbeCli *cli, const GbePkiResult *result)
 static void
 print_text(GbeCli *cli, const GbePkiResult *result)
 {
+	g_autofree char *unused = unused_why(cli->app);
+
 	if (result->reason != NULL && (result->done || arg.dry_run))
-		gbe_print("%s%s\n", result->done ? "" : "would be done: ", result->reason);
+		gbe_print("%s\n", result->reason);
 	if (result->restarted)
-		gbe_print("etcd %s\n", result->done ? "was restarted" : "would be restarted");
-	if (result->healthy == GBE_YES && result->done)
+		gbe_print("etcd was restarted\n");
+	if (result->healthy == GBE_YES && result->done && unused != NULL)
+		gbe_print(
+		    "etcd is healthy, but the new certificates were not tried: %s.\n" UNIT_HINT,
+		    unused);
+	else if (result->healthy == GBE_YES && result->done)
 		gbe_print("etcd is healthy with the new certificates\n");
 	if (result->pki != NULL)
 		print_authority(cli->app, result->pki);

@@ -876,7 +876,7 @@ renewed_live() {
 		for n in 1 2 3; do
 			old=$(sum) before=$(wc -l </run/puts || echo 0)
 			gives 0 greenboot-etcd --json certs renew --force >/run/out
-			jq -e '.done and .healthy and (.restarted | not)' /run/out || wrong "renew"
+			jq -e '.done and .healthy and .unused == null and (.restarted | not)' /run/out || wrong "renew"
 			isnt "renewed" "$(sum)" "$old"
 			until [[ $(wc -l </run/puts) -gt $((before + 3)) ]]; do sleep 0.05; done
 			clean
@@ -924,6 +924,16 @@ renewed_live() {
 		clean
 		starts
 		gets
+		# etcd without TLS is healthy, and shows nothing of the certificates.
+		systemctl stop etcd
+		sed -i 's|https://|http://|g; /^EnvironmentFile/d' /etc/systemd/system/etcd.service /etc/greenboot-etcd/greenboot-etcd.conf
+		systemctl daemon-reload
+		systemctl start etcd
+		gives 0 greenboot-etcd --json certs renew --force >/run/out
+		jq -e '.done and .healthy and (.unused | test("at http://127.0.0.1:2379, which has no TLS"))' /run/out || wrong "unused: $(cat /run/out)"
+		gives 0 greenboot-etcd certs renew --force >/run/out
+		grep "certificates were not tried: etcd does not use these certificates at http://127.0.0.1:2379" /run/out || wrong "what is said: $(cat /run/out)"
+		! grep "with the new certificates" /run/out || wrong "said to be used"
 	EOF2
 	in_order "certs init" "certs renew" "put back" "all of it$"
 }
