@@ -200,12 +200,12 @@ const GbeField gbe_certs_reset_fields[] = {
 };
 
 static void
-print_paths(const char *what, const GPtrArray *paths, bool dry_run)
+print_paths(const char *what, const GPtrArray *paths)
 {
 	for (guint i = 0; i < paths->len; i++) {
 		g_autofree char *text = gbe_path_to_text(paths->pdata[i]);
 
-		gbe_print("%s%s %s\n", dry_run ? "would have " : "", what, text);
+		gbe_print("%s %s\n", what, text);
 	}
 }
 
@@ -214,8 +214,8 @@ print_reset(const GbeCertsReset *reset, bool dry_run)
 {
 	if (reset->put_back)
 		return;
-	print_paths("removed", reset->removed, dry_run);
-	print_paths("put back", reset->restored, dry_run);
+	print_paths("removed", reset->removed);
+	print_paths("put back", reset->restored);
 	if (reset->done)
 		gbe_print("%s; `greenboot-etcd certs reset --undo` goes back\n",
 			  reset->healthy ? "etcd is healthy with what is there now"

@@ -594,12 +594,22 @@ complete_names(GbeCli *cli, GError **error)
 	return ok;
 }
 
+/* Then the output is the plan, which is also the result of --quiet. */
+static bool
+is_dry_run(void)
+{
+	for (const GbeOption *option = options_of(the_verb); option->name != NULL; option++)
+		if (g_str_equal(option->name, "dry-run"))
+			return is_given(option);
+	return false;
+}
+
 static bool
 run(GbeExitStatus *ret_status, GError **error)
 {
 	GbeCli cli = {.words = words_of_verb(),
 		      .json = arg_json,
-		      .quiet = arg_quiet,
+		      .quiet = arg_quiet && !is_dry_run(),
 		      .verbose = arg_verbose,
 		      .separated = arg_separated};
 	g_autoptr(GbeApp) app = NULL;
@@ -615,6 +625,8 @@ run(GbeExitStatus *ret_status, GError **error)
 	for (guint i = 0; i < app->config->warnings->len && !arg_quiet; i++)
 		gbe_cli_say(app->config->warnings->pdata[i]);
 	cli.app = app;
+	if (is_dry_run() && !arg_json)
+		gbe_print_heading("Dry run: nothing is changed. Without --dry-run:\n");
 	if (the_word != the_verb && the_verb->run != NULL && !the_verb->run(&cli, arg_rest, error))
 		return false;
 	if (!complete_names(&cli, error) || !the_word->run(&cli, arg_rest, error))

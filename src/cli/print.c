@@ -26,7 +26,8 @@
 #define RUN_SHOWN 8
 
 static bool json_printed;
-static glong width; /* of the terminal; 0: lines are not folded */
+static const char *heading; /* NULL: none, or it is printed */
+static glong width;	    /* of the terminal; 0: lines are not folded */
 static GHashTable *short_names;
 static GPtrArray *deployments; /* of GbeDeploymentName; NULL: their ids are cut */
 
@@ -166,6 +167,20 @@ fold(GString *text, const char *line, glong indent)
 	}
 }
 
+void
+gbe_print_heading(const char *text)
+{
+	heading = text;
+}
+
+static void
+put_heading(void)
+{
+	if (heading != NULL)
+		(void)fputs(heading, stdout);
+	heading = NULL;
+}
+
 /* @indent -1: the rest of a folded line is indented two columns more than its beginning. */
 static void
 put(const char *text, glong indent)
@@ -185,6 +200,7 @@ put(const char *text, glong indent)
 		g_free(clean);
 		clean = g_string_free(folded, false);
 	}
+	put_heading();
 	/* The stream remembers a failure, and gbe_print_done() checks it. */
 	(void)fputs(clean, stdout);
 }
@@ -391,6 +407,7 @@ gbe_text_when(gint64 seconds)
 bool
 gbe_print_done(GError **error)
 {
+	put_heading();
 	errno = 0;
 	if (fflush(stdout) == 0 && ferror(stdout) == 0)
 		return true;
@@ -426,8 +443,7 @@ gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, bool dry_run)
 	for (guint i = 0; i < removed->len && !cli->quiet; i++) {
 		const GbeByHandRemoval *removal = removed->pdata[i];
 
-		gbe_print("%sdeleted %s: %s\n", dry_run ? "would be " : "", removal->name,
-			  removal->reason);
+		gbe_print("deleted %s: %s\n", removal->name, removal->reason);
 	}
 	if (removed->len == 0 && !cli->quiet)
 		gbe_print("nothing to remove\n");

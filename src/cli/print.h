@@ -70,6 +70,9 @@ char *gbe_text_when(gint64 seconds);
 /* Prints the backups, or snapshots of a store, that retention removed or would remove. @removed: of GbeByHandRemoval. */
 void gbe_print_removed(const GbeCli *cli, const GPtrArray *removed, bool dry_run);
 
+/* Prints @text (static) before the output of a verb that succeeds or prints something. */
+void gbe_print_heading(const char *text);
+
 /* Flushes stdout. GBE_ERROR_FAILED where any output could not be written. */
 bool gbe_print_done(GError **error) GBE_CHECKED;
 

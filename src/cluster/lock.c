@@ -495,7 +495,7 @@ gbe_update_lock_take(GbeApp *app, bool dry_run, GbeUpdateLockResult *ret_result,
 				 l.refusal);
 	if (!dry_run)
 		return take_lock(&l, error);
-	say(&l, "taken", "this device would hold the update lock");
+	say(&l, "taken", "this device holds the update lock now");
 	return true;
 }
 
@@ -518,13 +518,9 @@ gbe_update_lock_release(GbeApp *app, bool force, bool dry_run, GbeUpdateLockResu
 		say(&l, "none", "the update lock is free");
 		return dry_run || forget_record(&l, error);
 	}
-	if (dry_run) {
-		say(&l, "released", "the update lock would be released: it is %s", holder);
-		return true;
-	}
-	if (l.whose != GBE_LOCK_KEY_OTHER)
+	if (!dry_run && l.whose != GBE_LOCK_KEY_OTHER)
 		return release_lock(&l, error);
-	if (!swap_key(&l, NULL, error))
+	if (!dry_run && !swap_key(&l, NULL, error))
 		return false;
 	say(&l, "released", "the update lock is free: it was %s", holder);
 	return true;

@@ -369,8 +369,8 @@ const GbeField gbe_cluster_recovered_fields[] = {
 static void
 print_setup(const GbeClusterSetupResult *result)
 {
-	gbe_print("%s %s a member, at %s for members and %s for clients\n", result->name,
-		  arg_dry_run ? "would be" : "is", result->peer_url, result->client_url);
+	gbe_print("%s is a member, at %s for members and %s for clients\n", result->name,
+		  result->peer_url, result->client_url);
 }
 
 static GbeClusterSetup
@@ -465,9 +465,8 @@ print_left(const GbeCli *cli, const GbeClusterLeft *left, bool leaves)
 		gbe_print_answer(gbe_cluster_left_fields, &answer);
 	if (cli->json || cli->quiet)
 		return;
-	gbe_print("%s %s no member any more, and %s %s stopped\n", name,
-		  arg_dry_run ? "would be" : "is", cli->app->config->etcd.service,
-		  arg_dry_run ? "would be" : "is");
+	gbe_print("%s is no member any more, and %s is stopped\n", name,
+		  cli->app->config->etcd.service);
 	if (left->backup.name != NULL)
 		gbe_print("its data is backup %s%s\n", left->backup.name,
 			  leaves ? ""

@@ -200,8 +200,8 @@ add_member(Step *step, char *const *urls, GbeMembersResult *result, GError **err
 	GbeEtcdMembers members = {{0}};
 
 	if (step->options->dry_run) {
-		result->said = g_strdup_printf("%s would be added as a %s", shown,
-					       learner ? "learner" : "voter");
+		result->said =
+		    g_strdup_printf("%s was added as %s", shown, learner ? "learner" : "voter");
 		return true;
 	}
 	/* etcd makes the id from the address and the second, and never reuses an id. An address that was removed in
@@ -279,8 +279,7 @@ try_to_promote(GbeApp *app, const char *name, const GbeMembersOptions *options,
 		return denied(&step, "promote the member", error);
 	}
 	ret_result->id = member->voter.id;
-	ret_result->said =
-	    g_strdup_printf("%s %s a voter", member->name, options->dry_run ? "would be" : "is");
+	ret_result->said = g_strdup_printf("%s is a voter", member->name);
 	return true;
 }
 
@@ -320,8 +319,8 @@ gbe_members_update(GbeApp *app, const char *name, char *const *urls,
 				      gbe_app_deadline(step.app), &step.failure))
 		return denied(&step, "change the member's address", error);
 	ret_result->id = member->voter.id;
-	ret_result->said = g_strdup_printf("%s %s reached by the others at %s", member->name,
-					   options->dry_run ? "would be" : "is", shown);
+	ret_result->said =
+	    g_strdup_printf("%s is reached by the others at %s", member->name, shown);
 	return true;
 }
 
@@ -393,8 +392,7 @@ gbe_members_remove(GbeApp *app, const char *name, const GbeMembersOptions *optio
 	    (!options->dry_run && !remove_member(&step, member, error)))
 		return false;
 	ret_result->id = member->voter.id;
-	ret_result->said =
-	    g_strdup_printf("%s %s removed", member->name, options->dry_run ? "would be" : "was");
+	ret_result->said = g_strdup_printf("%s was removed", member->name);
 	return true;
 }
 
@@ -420,8 +418,7 @@ gbe_members_replace(GbeApp *app, const char *name, char *const *urls,
 		    member->name);
 	}
 	ret_result->id = added.id;
-	ret_result->said = g_strdup_printf("%s %s removed, and %s", member->name,
-					   options->dry_run ? "would be" : "was", added.said);
+	ret_result->said = g_strdup_printf("%s was removed, and %s", member->name, added.said);
 	ret_result->environment = environment_of(&step, urls, member);
 	return true;
 }

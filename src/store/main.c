@@ -413,7 +413,7 @@ delete_request(GbeCli *cli, char **arguments, GError **error)
 	if (cli->json)
 		gbe_print_object(object);
 	else if (!cli->quiet)
-		gbe_print("%sdeleted %s\n", arg_dry_run ? "would be " : "", name);
+		gbe_print("deleted %s\n", name);
 	return true;
 }
 

@@ -8,6 +8,8 @@
 # shellcheck source=tests/lib/all.sh
 . "$(dirname "$0")/../lib/all.sh"
 
+DRY="Dry run: nothing is changed. Without --dry-run:"
+
 # Makes a device after a green run of A, with etcd running.
 running() {
 	a_green "$1"
@@ -83,12 +85,12 @@ restore_while_running() {
 	assert_match "stderr" "$ERR" "*etcd has /var/lib/etcd open*--stop*--next-boot*"
 	assert_exit 4 gbe restore first --stop
 	assert_exit 0 gbe restore first -n --stop
-	assert_match "stdout" "$OUT" "*would restore first*"
+	assert_match "stdout" "$OUT" "$DRY"$'\n'"restores first; this loses *kept as *"
 	# A wrong name is reported before the running etcd. A dry run prints the plan.
 	assert_exit 1 gbe restore nope
 	assert_match "stderr" "$ERR" "*no backup nope*"
 	assert_exit 0 gbe restore first -n
-	assert_match "stdout" "$OUT" "*would restore first*"
+	assert_match "stdout" "$OUT" "$DRY"$'\n'"restores first; this loses *kept as *"
 	etcd_running
 	stop_etcd
 	assert_exit 0 gbe restore first
@@ -98,7 +100,7 @@ restore_while_running() {
 	assert_exit 4 gbe undo
 	assert_match "stderr" "$ERR" "*etcd has /var/lib/etcd open*--stop*--next-boot*"
 	assert_exit 0 gbe undo -n
-	assert_match "stdout" "$OUT" "*would restore *"
+	assert_match "stdout" "$OUT" "$DRY"$'\n'"restores *; this loses *"
 	assert_exit 0 gbe undo --next-boot
 	assert_exit 0 gbe --json undo --cancel
 	assert_eq "cancelled" "$(jq .cancelled <<<"$OUT")" true

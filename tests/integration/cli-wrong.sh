@@ -9,6 +9,7 @@
 . "$(dirname "$0")/../lib/all.sh"
 
 GBE=$(program greenboot-etcd)
+DRY="Dry run: nothing is changed. Without --dry-run:"
 
 # twice SENTENCE: prints the words that a sentence repeats.
 twice() {
@@ -156,8 +157,18 @@ right() {
 	assert_json .name "$automatic" show "${run:0:6}~$ordinal"
 	assert_json .name "${names[1]}" show "${names[1]}"
 	assert_eq pinned "$(gbe pin -n worked @2 | paste -sd' ')" \
-		"would be pinned worked-one would be pinned ${names[1]}"
-	assert_eq removed "$(gbe delete -n wor)" "would be deleted worked-one"
+		"$DRY pinned worked-one pinned ${names[1]}"
+	assert_eq removed "$(gbe delete -n wor)" "$DRY"$'\n'"deleted worked-one"
+	# A plan is the result, also of --quiet. A failure has no plan.
+	for verb in "pin wor" "unpin wor" "delete wor" "mark bad wor" prune backup "restore wor" "restore wor --next-boot" \
+		"restore --cancel"; do
+		# shellcheck disable=SC2086 # words
+		assert_exit 0 gbe -q $verb -n
+		assert_eq "heading of $verb" "${OUT%%$'\n'*}" "$DRY"
+		[[ $OUT == *$'\n'* ]] || fail "$verb -n prints no plan"
+	done
+	assert_exit 1 gbe delete -n nope
+	assert_eq "no plan" "$OUT" ""
 
 	export TERM=xterm
 	for verb in list status explain; do

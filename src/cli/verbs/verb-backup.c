@@ -124,7 +124,7 @@ gbe_verb_backup(GbeCli *cli, char **arguments, GError **error)
 	if (cli->json) {
 		gbe_print_answer(gbe_backup_fields, &result);
 	} else if (result.dry_run) {
-		gbe_print("would back up as %s\n", result.name);
+		gbe_print("backs up as %s\n", result.name);
 	} else if (!cli->quiet) {
 		size = gbe_size_to_text(result.size);
 		gbe_print("%s: %s, %s, graded %s\n", result.name, size,
@@ -189,10 +189,9 @@ print_restored(GbeCli *cli, const GbeByHandResult *result, bool removed, const c
 		return;
 	}
 	if (result->dry_run) {
-		gbe_print("would restore %s\n", result->name);
-		gbe_print("would lose %s\n", result->loss);
+		gbe_print("restores %s; this loses %s\n", result->name, result->loss);
 		if (result->displaced != NULL || result->kept != NULL)
-			gbe_print("would keep the present data as %s%s\n",
+			gbe_print("the present data is kept as %s%s\n",
 				  result->kept != NULL ? result->kept : result->displaced,
 				  arg_skip_backup ? " until etcd is healthy" : "");
 		return;
@@ -261,9 +260,8 @@ cancel(GbeCli *cli, GError **error)
 	if (cli->json)
 		gbe_print_answer(gbe_cancel_fields, &answer);
 	else if (!cli->quiet)
-		gbe_print(!answer.cancelled ? "no restore was asked for\n"
-			  : arg_dry_run	    ? "would take the request back\n"
-					    : "the request is taken back\n");
+		gbe_print(answer.cancelled ? "the request is taken back\n"
+					   : "no restore was asked for\n");
 	return true;
 }
 
@@ -280,8 +278,7 @@ request(GbeCli *cli, const GbeByHandRestore *options, GError **error)
 
 		gbe_print_answer(gbe_request_fields, &answer);
 	} else if (!cli->quiet) {
-		gbe_print("%s %s at the next boot%s\n",
-			  arg_dry_run ? "would ask to restore" : "restores", name,
+		gbe_print("restores %s at the next boot%s\n", name,
 			  arg_dry_run ? "" : "; `greenboot-etcd restore --cancel` takes that back");
 	}
 	return true;

@@ -37,7 +37,7 @@ print_change(GbeCli *cli, const char *key, const char *word, char *const *names)
 		return;
 	}
 	for (guint i = 0; names[i] != NULL && !cli->quiet; i++)
-		gbe_print("%s%s %s\n", arg_dry_run ? "would be " : "", word, names[i]);
+		gbe_print("%s %s\n", word, names[i]);
 }
 
 static bool
@@ -102,8 +102,7 @@ print_marked(GbeCli *cli, const char *mark, const char *name)
 	if (cli->json) {
 		gbe_print_answer(gbe_mark_fields, &(const Marked){name, mark, arg_dry_run});
 	} else if (!cli->quiet) {
-		gbe_print("%s %s %s\n", name != NULL ? name : "the present run",
-			  arg_dry_run ? "would be marked" : "is marked", mark);
+		gbe_print("%s is marked %s\n", name != NULL ? name : "the present run", mark);
 	}
 }
 

@@ -100,7 +100,7 @@ print_not_done(const GbeDefragResult *result)
 
 	gbe_print("%s: %s, %s of it in use, %u%% free: %s\n", place_of(result), size, used,
 		  gbe_defrag_fragmentation(result->before.size, result->before.in_use),
-		  would				     ? "would be defragmented"
+		  would				     ? "is defragmented"
 		  : result->need == GBE_DEFRAG_SMALL ? "too small to be worth it"
 						     : "dense enough");
 }
