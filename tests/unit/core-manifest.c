@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/json/parse.h"
 #include "core/record/manifest.h"
-#include "lib/mangle.h"
 #include "lib/unit.h"
 
 #define C64 "35d7aa0c9fe3b4c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a09a48"
@@ -401,34 +400,6 @@ START_TEST(never_beyond_its_reader)
 }
 END_TEST
 
-/* Every accepted manifest prints as one that is accepted and prints the same. */
-static void
-mangled(const char *bytes, gsize size, bool complete)
-{
-	g_autoptr(GbeManifest) manifest = NULL, again = NULL;
-	g_autofree char *first = NULL, *second = NULL;
-	g_autoptr(GError) error = NULL;
-
-	if (!gbe_manifest_parse(bytes, size, &manifest, &error)) {
-		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_CORRUPT));
-		return;
-	}
-	ck_assert_msg(complete || bytes[size - 1] == '}', "half a manifest was taken");
-	first = gbe_manifest_print(manifest);
-	again = must_parse(first);
-	second = gbe_manifest_print(again);
-	ck_assert_str_eq(first, second);
-}
-
-START_TEST(any_bytes)
-{
-	g_autoptr(GbeManifest) manifest = sample();
-	g_autofree char *text = gbe_manifest_print(manifest);
-
-	gbe_mangle(text, mangled);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -444,7 +415,6 @@ main(void)
 	tcase_add_test(manifest, newer_words_survive);
 	tcase_add_test(manifest, never_too_large_to_read);
 	tcase_add_test(manifest, never_beyond_its_reader);
-	tcase_add_test(manifest, any_bytes);
 	suite_add_tcase(suite, manifest);
 	return gbe_unit_main(suite);
 }

@@ -5,33 +5,6 @@
 #include "core/json/parse.h"
 #include "core/record/periodic.h"
 
-START_TEST(round_trip)
-{
-	g_auto(GbePeriodic) periodic = {0};
-	g_auto(GbePeriodic) again = {0};
-	g_autoptr(JsonObject) object = NULL;
-
-	gbe_periodic_read(NULL, &periodic);
-	periodic.backup = g_strdup("b");
-	periodic.member = g_strdup("81");
-	periodic.taken = 5;
-	periodic.revision = 7;
-	periodic.applied = 9;
-	gbe_periodic_note(&periodic, GBE_PERIODIC_SKIPPED, "busy", 11);
-	object = gbe_periodic_print(&periodic);
-	gbe_periodic_read(object, &again);
-	ck_assert_int_eq(again.result, GBE_PERIODIC_SKIPPED);
-	ck_assert_str_eq(again.reason, "busy");
-	ck_assert_str_eq(again.backup, "b");
-	ck_assert_str_eq(again.member, "81");
-	ck_assert_int_eq(again.taken, 5);
-	ck_assert_int_eq(again.revision, 7);
-	ck_assert_int_eq(again.applied, 9);
-	ck_assert_int_eq(again.attempted, 11);
-	ck_assert_int_eq(again.succeeded, -1);
-}
-END_TEST
-
 /* A failure keeps the last success, and a success forgets the failure. */
 START_TEST(what_is_noted)
 {
@@ -83,7 +56,6 @@ main(void)
 	Suite *suite = suite_create("core-periodic");
 	TCase *record = tcase_create("record");
 
-	tcase_add_test(record, round_trip);
 	tcase_add_test(record, what_is_noted);
 	tcase_add_test(record, data_without_a_writer);
 	suite_add_tcase(suite, record);

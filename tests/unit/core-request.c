@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/json/parse.h"
 #include "core/record/request.h"
-#include "lib/mangle.h"
 #include "lib/unit.h"
 
 #define RUN "0123456789abcdef0123456789abcdef"
@@ -128,33 +127,6 @@ START_TEST(last_operation)
 }
 END_TEST
 
-/* Every readable part can be written and read again. */
-static void
-mangled(const char *bytes, gsize size, bool complete)
-{
-	g_autoptr(JsonObject) object = NULL, printed = NULL;
-	GbeRequest request = {0}, again = {0};
-
-	if (!gbe_json_parse_object(bytes, size, "x", &object, NULL))
-		return;
-	if (!gbe_request_from_json(object, &request, NULL))
-		return;
-	printed = gbe_request_to_json(&request);
-	/* A name that is left over is not needed, but it is one. */
-	ck_assert(gbe_request_from_json(printed, &again, NULL));
-	ck_assert_int_eq(again.kind, request.kind);
-	gbe_request_clear(&request);
-	gbe_request_clear(&again);
-}
-
-START_TEST(any_bytes)
-{
-	gbe_mangle("{\"request\":\"restore\",\"name\":\"adopted-7\",\"run\":\"" RUN "\","
-		   "\"force\":false,\"from_cmdline\":true}",
-		   mangled);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -167,7 +139,6 @@ main(void)
 	tcase_add_test(requests, damaged_request);
 	tcase_add_test(requests, newer_request);
 	tcase_add_test(requests, last_operation);
-	tcase_add_test(requests, any_bytes);
 	suite_add_tcase(suite, requests);
 	return gbe_unit_main(suite);
 }

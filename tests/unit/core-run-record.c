@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/json/parse.h"
 #include "core/record/run.h"
-#include "lib/mangle.h"
 #include "lib/unit.h"
 
 #define C64 "35d7aa0c9fe3b4c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a09a48"
@@ -142,35 +141,6 @@ START_TEST(damaged_changes_nothing)
 }
 END_TEST
 
-/* An accepted record prints as an accepted record that prints the same. */
-static void
-mangled(const char *bytes, gsize size, bool complete)
-{
-	g_autoptr(JsonObject) object = NULL, printed = NULL, second = NULL;
-	g_autoptr(GbeRunRecord) record = gbe_run_record_new(), again = gbe_run_record_new();
-	g_autofree char *one = NULL, *other = NULL;
-
-	if (!gbe_json_parse_object(bytes, size, "x", &object, NULL) ||
-	    !gbe_verdict_from_json(object, record, NULL))
-		return;
-	printed = gbe_verdict_to_json(record);
-	ck_assert(gbe_verdict_from_json(printed, again, NULL));
-	second = gbe_verdict_to_json(again);
-	one = gbe_json_print_line(printed);
-	other = gbe_json_print_line(second);
-	ck_assert_str_eq(one, other);
-}
-
-START_TEST(any_bytes)
-{
-	g_autoptr(GbeRunRecord) record = sample();
-	g_autoptr(JsonObject) object = gbe_verdict_to_json(record);
-	g_autofree char *text = gbe_json_print_line(object);
-
-	gbe_mangle(text, mangled);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -183,7 +153,6 @@ main(void)
 	tcase_add_test(records, verdict_round_trip);
 	tcase_add_test(records, newer_words_and_keys);
 	tcase_add_test(records, damaged_changes_nothing);
-	tcase_add_test(records, any_bytes);
 	suite_add_tcase(suite, records);
 	return gbe_unit_main(suite);
 }
