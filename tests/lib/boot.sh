@@ -121,7 +121,7 @@ device() {
 	root_new "$1" "${3-}"
 	STATEROOT=${DEVICE_STATEROOT:-fedora-iot}
 	FLAVOUR=${2:-shell}
-	prepared "device-$STATEROOT-$FLAVOUR-$MAX_BOOT_ATTEMPTS${OS_VERSION[A]:+-${OS_VERSION[A]}}" device_make "$BUILD/hooks/prerun" \
+	prepared "device-$STATEROOT-$FLAVOUR-$MAX_BOOT_ATTEMPTS-${OS_VERSION[A]-A}-${OS_VERSION[B]-B}" device_make "$BUILD/hooks/prerun" \
 		"$BUILD/hooks/finalize" "$GBE_LIB"/{boot,greenboot,ostree,scratch}.sh
 	cp -a "$PREPARED/root/." "$ROOT/"
 	cp -a "$PREPARED/boot/." "$ROOT/boot/"

@@ -46,7 +46,6 @@
 #define DEVICE_DATA "var/lib/etcd"
 #define DEVICE_STATE "var/lib/greenboot-etcd"
 #define DEVICE_STORE DEVICE_STATE "/backups"
-#define DEVICE_ETCD_LOCK DEVICE_DATA "/member/snap/db"
 
 /* The end of one process. ->code: of GBE_ERROR, or -1: it went well. ->killed: a fault point ended the process. */
 typedef struct {
@@ -139,7 +138,6 @@ device_etcd_writes(char letter)
 			     .value = 24,
 			     .page_size = 4096};
 	g_autofree char *db = root_path(DEVICE_DATA "/member/snap/db");
-	g_autofree char *new = g_strconcat(db, ".new", NULL);
 	Log log;
 	g_autofree char *segment = NULL;
 	int fd;
