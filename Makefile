@@ -4,7 +4,9 @@
 ## Targets
 ##   all                the programs (default)
 ##   store, certs, cluster  one of the optional programs, with the library that it needs
-##   check              what a newcomer runs: check-unit, lint, check-integration, one total
+##   check              what a newcomer runs: check-unit, lint, the selected cases of check-integration, one total
+##   check-all          every test, as CI plays them, in some 50 minutes (root; make deps-all)
+##   check-covers       whether the selected cases touched each verb, rule and promise; check ends with it
 ##   check-unit         the unit tests (libcheck), against a build with fault points
 ##   check-integration  the programs on real file systems, ostree and etcd (root; skipped without)
 ##   check-differential N=200 [SEED=1] [CASE=N]  verify against the real etcd, on directories
@@ -60,8 +62,7 @@
 ##   -j N               compile so many files at the same time (default: one a processor)
 ##   JOBS=N             suites run at the same time (default: one a processor); of unit tests and of those
 ##                      that wait for etcd, twice as many
-##   TURN=N             which part of the longer cases LEVEL=ci plays, unless TEST or CASE chooses: of those that wait
-##                      for etcd a quarter, of those that boot a half (default: in turns by the commit; "": all)
+##   CASES=selected|rest  of check-integration: the cases of tests/integration/selected, or all others (default: all)
 ##   AGAIN=N            cases that may fail once where they boot and wait (default 0; CI: 3)
 ##   FUZZ_SECONDS=N     for each parser (default 60); or RUNS=N, how often
 ##   TARGET=NAME        only this parser
@@ -126,13 +127,8 @@ WERROR ?= 0
 BTRFS ?= auto
 TEST ?=
 LEVEL ?= $(if $(filter bench,$(MAKECMDGOALS)),full,ci)
+CASES ?=
 JOBS ?= $(call once,processors,$(shell nproc))
-ifeq ($(origin TURN),undefined)
-TURN = $(if $(filter ci,$(LEVEL)),$(if $(TEST)$(CASE),,$(call once,turn,$(shell \
-	{ git rev-parse HEAD 2>/dev/null || date +%d; } | tail -c 2 | tr a-f 0-5))))
-endif
-# The part of a turn, of so many: "3/4", or "".
-part = $(if $(TURN),$(shell echo $$(($(TURN) % $(1) + 1))/$(1)))
 FUZZ_SECONDS ?= 60
 RUNS ?=
 TARGET ?=
@@ -470,11 +466,9 @@ $(fuzzers): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(library)
 -include $(all_objects:.o=.d)
 
 # What lint asks for, so that it looks at the very flags that the build uses.
-.PHONY: print-compile print-version print-turn
+.PHONY: print-compile print-version
 print-compile:
 	@printf '%s\n' $(call quote,$(compile))
-print-turn:
-	@printf '%s\n' '$(TURN)'
 print-version:
 	@printf '%s\n' '$(VERSION)'
 
@@ -484,23 +478,31 @@ print-version:
 # BUILD_FAULTS: the same with fault points, and the unit test programs in tests/unit.
 # (verify_asan_link_order: a device's clock is preloaded, so it comes before ASan's runtime.)
 test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(plain)-faults' \
-	LEVEL='$(LEVEL)' JOBS='$(JOBS)' V='$(V)' TEST='$(TEST)' SANITIZERS='$(D)' VARIANT='$(VARIANT)' PROGRAMS='$(PROGRAMS)' \
+	LEVEL='$(LEVEL)' JOBS='$(JOBS)' V='$(V)' TEST='$(TEST)' CASES='$(CASES)' SANITIZERS='$(D)' VARIANT='$(VARIANT)' PROGRAMS='$(PROGRAMS)' \
 	GBE_TEST_DATA='$(CURDIR)/tests/data' TEST_LOGS='$(CURDIR)/$(logs)' CC='$(CC)' \
 	ASAN_OPTIONS="$${ASAN_OPTIONS:-detect_leaks=$(1):verify_asan_link_order=0}" \
 	UBSAN_OPTIONS="$${UBSAN_OPTIONS:-print_stacktrace=1}"
 run_suites = $(call test_env,$(1)) tests/run-suites
 run_waiting = $(call test_env,$(1)) JOBS=$$((2 * $(JOBS))) tests/run-suites
 
-.PHONY: check check-unit check-integration check-differential check-histories check-crash check-system check-vm \
-	check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story schemas holds lint warnings asan valgrind fuzz fuzzers demo bench completions format
+.PHONY: check check-all check-covers check-unit check-integration check-differential check-histories check-crash \
+	check-system check-vm check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story schemas holds lint warnings asan valgrind fuzz fuzzers demo bench completions format
+# Without a choice of the caller, the selected cases of the integration suites, and a look if they are enough.
+selection := $(if $(TEST)$(CASE)$(CASES)$(filter-out ci,$(LEVEL))$(filter-out 3,$(words $(PROGRAMS))),,selected)
 check:
 	@rm -rf $(logs)
 	+@status=0; \
-	for part in check-unit lint check-integration; do \
-		$(MAKE) $$part NO_SUITE_IS_FINE=$(if $(TEST),1) || status=1; \
+	for part in check-unit lint check-integration $(if $(selection),check-covers); do \
+		$(MAKE) $$part NO_SUITE_IS_FINE=$(if $(TEST),1) CASES='$(or $(selection),$(CASES))' || status=1; \
 	done; \
-	tests/run-totals $(logs)/unit $(logs)/lint $(logs)/integration || status=1; \
+	tests/run-totals $(logs)/unit $(logs)/lint $(logs)/integration $(if $(selection),$(logs)/covers) || status=1; \
 	exit $$status
+
+check-covers:
+	@$(call test_env,0) CASES= tests/run-suites covers tests/covers
+
+check-all:
+	@tests/all
 
 check-unit:
 	+@$(MAKE) FAULTS=1 UNIT='$(TEST)' unit-programs
@@ -514,7 +516,7 @@ integration_first := $(filter $(integration_suites),$(patsubst %,tests/integrati
 check-integration:
 	+@$(MAKE) FAULTS=0 all helper-programs
 	+@$(MAKE) FAULTS=1 all unit-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' PART='$(call part,4)' $(call run_waiting,0) integration \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_waiting,0) integration \
 		$(integration_first) $(filter-out $(integration_first),$(shell ls -S $(integration_suites)))
 
 check-differential:
@@ -551,12 +553,12 @@ os-programs:
 
 system_first := $(patsubst %,tests/system/%.sh,returns cuts upgrades rehearse)
 check-system: os-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' PART='$(call part,2)' OS_PROGRAMS='$(CURDIR)/build/system' \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' OS_PROGRAMS='$(CURDIR)/build/system' \
 		$(call run_suites,0) system $(system_first) $(filter-out $(system_first),$(wildcard tests/system/*.sh))
 
 vm_first := $(patsubst %,tests/vm/%.sh,cuts rehearse updates)
 check-vm: os-programs
-	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' PART='$(call part,2)' OS_PROGRAMS='$(CURDIR)/build/system' \
+	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' OS_PROGRAMS='$(CURDIR)/build/system' \
 		$(call run_suites,0) vm $(vm_first) $(filter-out $(vm_first),$(wildcard tests/vm/*.sh))
 
 check-page:

@@ -61,15 +61,16 @@ elsewhere() {
 		make check-unit|make check is that|Makefile|for part in check-unit lint check-integration
 		make check-integration|make check is that|Makefile|for part in check-unit lint check-integration
 		make check-mutations|takes an hour|tests/crash/README.md|=
-		make check-*|CI runs it|.ci/run|=
-		make asan|CI runs most of it|.ci/run|make D=asan,ubsan
+		make check-all|CI runs it|.ci/run|exec tests/all
+		make check-*|CI runs it|tests/all|=
+		make asan|CI runs most of it|tests/all|make D=asan,ubsan
 		make rpm|make check-rpm begins with it|Makefile|check-rpm: rpm
 		make deb|make check-deb begins with it|Makefile|check-deb: deb
 		make rpm NOCHECK=1|make check-rpm sets it|Makefile|check-rpm check-deb: NOCHECK = 1
 		make deb NOCHECK=1|make check-deb sets it|Makefile|check-deb: NOCHECK = 1
 		apt-get install ./build/deb/*|a root of its own installs them|tests/deb/deb.sh|apt-get install -q -y $(debs NEW greenboot-etcd)
 		make|a suite has what it made|Makefile|FAULTS=0 all helper-programs
-		make PROGRAMS=*|CI builds the base alone|.ci/run|make VARIANT=base PROGRAMS=
+		make PROGRAMS=*|CI builds the base alone|tests/all|make VARIANT=base PROGRAMS=
 		make install PROGRAMS=*|lint installs without them|tests/lint/build.sh|PROGRAMS=
 		make install DESTDIR=*|the devices here are made by it|tests/lib/container.sh|install DESTDIR=
 		make && make install DESTDIR=*|the devices here are made by it|tests/lib/container.sh|install DESTDIR=
@@ -356,7 +357,7 @@ every_block() {
 }
 
 # The last two need the results of all others.
-PART=
+ONLY='' EXCEPT=''
 suite_begin "$@"
 ELSEWHERE=$GBE_MEM/elsewhere # what is mounted at /mnt
 need_nspawn
