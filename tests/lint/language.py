@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks the English of texts against tests/lint/language.words.
 
-language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. Markdown, man pages, the catalog, units and HTML are
-read as a person sees them: without markup, code and the rules of tables. Of C and JavaScript the comments and string
-literals are read, of shell and Python the comments. language.allow has the exceptions, each with a reason.
+language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. Markdown, man pages, the catalog and HTML are
+read as a person sees them: without markup, code and the rules of tables. C and JavaScript are read for comments and
+string literals, shell for comments and messages. Python, make, units and settings are read for comments, and packages
+also for descriptions. language.allow has the exceptions, each with a reason.
 """
 import os
 import re
@@ -142,11 +143,11 @@ def comments_of_c(text):
             yield start, " ".join(parts)
 
 
-def comments_of_hash(text):
-    """(line, text) of each paragraph of a comment of shell and Python. Columns, and an indented line, begin another."""
+def comments_of_lines(text, mark):
+    """(line, text) of each paragraph of comments that begin with MARK. Columns, and an indented line, begin another."""
     start, parts, margin = 0, [], None
     for number, line in enumerate([*text.split("\n"), ""], 1):
-        comment = re.match(r"(\s*)#(?!!)(?:\s(.*)|)$", line)
+        comment = re.match(r"(\s*)%s(?!!)(?:\s(.*)|)$" % mark, line)
         words = (comment.group(2) or "") if comment else ""
         own = re.search(r"\S {3}|^ {2}|\t", words) or re.match(r"\s*(-|\d+ |SPDX|shellcheck)", words)
         if parts and (not words.strip() or own or comment.group(1) != margin):
@@ -155,6 +156,23 @@ def comments_of_hash(text):
         if words.strip(" -=") and not re.match(r"SPDX|shellcheck", words):
             start, margin = (start if parts else number), comment.group(1)
             parts.append(words.strip(" -"))
+
+
+def messages_of_shell(text):
+    """(line, text) of what a script says: the quoted words of commands that print, and of those that end a test."""
+    says = r"\b(?:echo|printf|say|note|fail|die|broken|told|skip|skip_case|not_ok)\b(?: [^\"'\n|;&()]*)? "
+    for match in re.finditer(says + r'"((?:[^"\\\n`]|\\.|\$\([^)\n]*\))*)"', text):
+        words = re.sub(r"\$\([^)]*\)|\$\{[^}]*\}|\$\w+|%[sdu]", "N", match.group(1))
+        if len(words.split()) > 3:
+            yield text.count("\n", 0, match.start()) + 1, words
+
+
+def descriptions(text):
+    """(line, text) of each description of a package: of Debian's control file, of a spec file, of a unit."""
+    found = r"^Description:[^\n]*\n((?: [^\n]*\n)+)|^%description[^\n]*\n((?:[^%\n][^\n]*\n)+)|^(?:Description=|Summary: +)([^\n]*)"
+    for match in re.finditer(found, text, flags=re.M):
+        for part in re.split(r"\n *\.?\n", match.group(1) or match.group(2) or match.group(3)):
+            yield text.count("\n", 0, match.start()) + 1, part
 
 
 def literals_of_javascript(text):
@@ -196,6 +214,7 @@ def sentences(text, ends=".!?"):
 def check(path, table, exceptions):
     with open(path, encoding="utf-8") as file:
         text = file.read()
+    name = os.path.basename(path)
     if path.endswith((".c", ".h")):
         # A long literal of a test is a script or a document.
         literals = literals_of_c(text)
@@ -204,14 +223,18 @@ def check(path, table, exceptions):
         blocks, plain = [*literals, *comments_of_c(text)], plain_c
     elif path.endswith((".js", ".mjs")):
         blocks, plain = [*literals_of_javascript(text), *comments_of_c(text)], plain_javascript
-    elif path.endswith((".sh", ".bash", ".py")) or text.startswith("#!") and not path.endswith(".md"):
-        blocks, plain = comments_of_hash(text), plain_markdown
     elif path.endswith(".html"):
         blocks, plain = text_of_html(text), str
     elif re.search(r"\.[1-8]$", path):
         blocks, plain = blocks_of_man(text), plain_man
-    else:
+    elif path.endswith((".md", ".catalog")) or name == "README" or os.path.dirname(path) == "data/examples":
         blocks, plain = blocks_of_markdown(text), plain_markdown
+    elif path.endswith(".cil"):
+        blocks, plain = comments_of_lines(text, ";"), plain_markdown
+    else:
+        blocks, plain = [*comments_of_lines(text, "#+"), *descriptions(text)], plain_markdown
+        if path.endswith((".sh", ".bash")) or re.match(r"#!.*\b(ba)?sh\b", text):
+            blocks += messages_of_shell(text)
     for line, block in blocks:
         shown = plain(block)
         if path.endswith((".c", ".h")) and len(shown.split()) < 3:
