@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The build takes flags from outside without losing its own, and install puts things where the
-# variables say.
+# The build keeps its own flags when others are added, and install puts files where the variables say.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 export MAKEFLAGS=''
@@ -34,7 +33,7 @@ version=$(make --no-print-directory -s print-version)
 grep -q "^## ${version//./\\.}\b" NEWS.md && ok news-has-version ||
 	not_ok news-has-version "NEWS.md says nothing of $version"
 
-# What is installed lies where the variables say, with the right modes.
+# `make install` puts each file where the variables say, with the right mode.
 root=$scratch/root
 if make --no-print-directory install DESTDIR="$root" >"$scratch/log" 2>&1; then
 	ok install-runs
@@ -90,7 +89,7 @@ for name in store certs cluster; do
 done
 rm -rf build/lint-base
 
-# What names a program still finds it when it lies elsewhere.
+# Files that name a program name its new place after an installation with other directories.
 root=$scratch/elsewhere
 make --no-print-directory install DESTDIR="$root" prefix=/opt/g libexecdir=/opt/x \
 	>"$scratch/log" 2>&1 || not_ok install-elsewhere "$(tail -n 3 "$scratch/log" | tr '\n' ';')"

@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The warnings of the build are on, in each compiler: a file that is wrong in one way must fail to
-# compile, and for that reason.
+# The warnings of the build are on in each compiler. A file with one mistake must fail to compile, because of that mistake.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
 canary=tests/lint/canary/canary.c
 
-# What a compiler does not have, or calls otherwise.
+# The compiler's name for a warning; empty if the compiler lacks it.
 expected() {
 	case $1:$2 in
 	clang:format_signedness | clang:old_style_definition) ;; # clang 14 has no such warning
@@ -24,7 +23,7 @@ for compiler in gcc clang; do
 		skip "canary-$compiler" "$compiler is not installed: make deps-all"
 		continue
 	fi
-	# clang does not see formats through what FORTIFY_SOURCE makes of printf().
+	# FORTIFY_SOURCE replaces printf(), and clang does not check the formats of the replacement.
 	[ $compiler = gcc ] && harden=1 || harden=0
 	line=$(MAKEFLAGS='' make --no-print-directory -s print-compile WERROR=1 CC="$compiler" HARDEN="$harden")
 	compile=()

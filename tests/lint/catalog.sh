@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Every MESSAGE_ID that the programs can send has an entry in the journal catalog, and the other
-# way round; each entry says what journalctl -x needs; and journalctl can read the file.
+# Each MESSAGE_ID of the programs has one entry in the journal catalog, and each entry has a MESSAGE_ID. Each entry has
+# the fields that journalctl -x needs, and journalctl can read the file.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -43,7 +43,7 @@ check catalog-entry-shape "$(awk '
 	id != "" && body { text = 1 }
 	END { end() }' $catalog)"
 
-# Where people are sent, there is something. (Other programs' pages are theirs.)
+# Each page of this project that the catalog and the units name exists.
 check pages-named "$(files 'data/*.catalog' 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer' 'dracut/*' |
 	while IFS= read -r path; do
 		grep -oE 'man:greenboot-etcd[a-z.-]*\([0-9]\)' "$path" | sort -u | while IFS= read -r page; do

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Every link of the documentation leads to something in the tree: to a file or directory, and behind a # to a
-# heading, by GitHub's rules. README.md stays short, docs/README.md names every page, and what is shown of a
-# terminal is what the demo prints.
+# Each link of the documentation leads to a file or directory in the tree, and the part after a # to a heading, by
+# GitHub's rules. README.md stays short, and docs/README.md names every page. A terminal in a page shows output of the demo.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 . "$(dirname "$0")/links.bash"
@@ -14,8 +13,8 @@ check index-is-complete "$(files 'docs/*.md' | grep -v '^docs/README\.md$' | whi
 	links docs/README.md | grep -q " ${page#docs/}\$" || echo "$page is not in docs/README.md"
 done)"
 
-# docs/terminal.svg is drawn from terminal.txt, and that is what the demo printed, where these very programs have
-# played it in this tree, as CI does before. Blocks with an output quote it.
+# docs/terminal.svg is drawn from terminal.txt, which is output of the demo. The demo's output is compared if these
+# programs have played it in this tree, as CI does before. Blocks with an output quote it.
 again="make demo && tests/demo/terminal"
 check picture-is-drawn "$(diff <(tests/demo/terminal draw <tests/demo/terminal.txt) docs/terminal.svg >/dev/null ||
 	echo "docs/terminal.svg is not tests/demo/terminal.txt: $again")"
@@ -36,7 +35,7 @@ quotes() {
 }
 check quotes "$(quotes "${pages[@]}")"
 
-# The guard guards: what leads nowhere is found, and nothing else.
+# The guard guards: only links to nowhere are found.
 mkdir -p "$scratch/tree/docs"
 cat >"$scratch/tree/docs/b.md" <<'B'
 # `One`, and two!

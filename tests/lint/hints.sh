@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The programs accept each call of greenboot-etcd that a message, a page, the catalog or an example advises: the verb, its
-# words, the options and the number of arguments.
+# The programs accept each call of greenboot-etcd that a message, a page, the catalog or an example advises. Verb, words,
+# options and the number of arguments are checked.
 # shellcheck disable=SC2016 # backquotes of calls, which the shell must not expand
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"

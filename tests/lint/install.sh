@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# `make install` leaves documentation without a dead link, and `make uninstall` removes exactly what install wrote: with
-# the default directories, with others, and next to files of other packages.
+# `make install` leaves no dead link in the documentation, and `make uninstall` removes exactly the installed files. Both
+# are tried with the default directories, with others, and next to files of other packages.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 . "$(dirname "$0")/links.bash"
@@ -10,8 +10,8 @@ export MAKEFLAGS=''
 # Each path with its type and content.
 tree() { (cd "$1" && find . -type f -exec sha256sum {} + -o -printf '%y %p\n' | sort -k2); }
 run_make() { make --no-print-directory "$@" >"$scratch/log" 2>&1 || not_ok "make-$1" "$(tail -n 3 "$scratch/log" | tr '\n' ';')"; }
-# round NAME [VARIABLE=...]: installs into an empty tree, puts that into a tree with the shared directories of the system,
-# some of them empty, and with a file of another package, uninstalls, and compares.
+# round NAME [VARIABLE=...]: installs into an empty tree, copies that into a tree of other packages, uninstalls there, and
+# compares. The tree of other packages has shared directories, some of them empty, and a file.
 round() {
 	local name=$1 installed=$scratch/$1.installed root=$scratch/$1
 

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The one law of the tree: core < base < fs < etcd < sys < app < cli, hooks; initramfs is a cli with fewer
-# verbs. store, certs and cluster are optional programs on top of cli: nothing below includes them, and of the three only
-# cluster includes another one, certs. A file includes only what is left of its own layer, or lies in it. core and base stand alone, but
-# everybody may include the headers of errors, cleanup and formats; fault points begin at fs, for core is pure.
-# Rooms, the folders of a layer, have an order, too: a room includes only what is left of it, or lies in it.
-# What lies in the layer itself is left of all its rooms.
+# verbs. store, certs and cluster are optional programs on top of cli. No layer includes them, and of the three only
+# cluster includes another one, certs. A file includes only files of its own layer and of the layers left of it. core and
+# base stand alone, but every file may include the headers of errors, cleanup and formats. Fault points begin at fs.
+# The rooms (folders) of a layer have an order of the same kind. Files of the layer itself are left of all its rooms.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -32,7 +31,7 @@ room_of() {
 	[ "${room%/*}" = "$room" ] || echo "${room%/*}"
 }
 
-# is_left LAYER ROOM OTHER: may ROOM include what lies in OTHER?
+# is_left LAYER ROOM OTHER: may ROOM include files of OTHER?
 is_left() {
 	local word order=" ${rooms[$1]:-} " after
 

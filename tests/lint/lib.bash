@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 #
-# Shared by the checks of tests/lint; sourced. A check says a line for each thing it looked at: "ok
-# NAME" or "not ok NAME: why". It ends with "finish".
+# The checks of tests/lint source this. A check prints a line for each thing that it looked at: "ok NAME" or
+# "not ok NAME: why". The last command of a check is "finish".
 set -u
 export LC_ALL=C.UTF-8
 
@@ -29,7 +29,7 @@ skip() {
 	echo "skip $1: $2"
 }
 
-# check NAME WHAT-IS-WRONG: "ok" when nothing is. Of many findings the first ten are shown.
+# check NAME FINDINGS: "ok" if FINDINGS is empty. Of many findings the first ten are shown.
 check() {
 	local name=$1 found=$2
 
@@ -40,8 +40,8 @@ check() {
 	fi
 }
 
-# check_each NAME COMMAND FILE...: COMMAND is given all the files at once and says "FILE:LINE: WHAT" of what is
-# wrong; each file is a case of its own.
+# check_each NAME COMMAND FILE...: COMMAND gets all files at once, and prints "FILE:LINE: WHAT" for each finding. Each
+# file is a case of its own.
 check_each() {
 	local name=$1 command=$2 path line
 	local -A findings=()
@@ -66,8 +66,8 @@ finish() {
 	exit
 }
 
-# The project's own files that match one of the given shell patterns (of their whole path). Without
-# git (a tarball) everything but the build is the project's.
+# The project's files whose whole path matches one of the given shell patterns. Without git (a tarball) these are all
+# files except the build's.
 files() {
 	local pattern path
 
@@ -84,12 +84,12 @@ files() {
 		find . -path ./build -prune -o -path ./.git -prune -o -type f -printf '%P\n') | sort
 }
 
-# The units of what is built.
+# The units of the programs that are built.
 unit_files() {
 	files 'hooks/*.service' 'hooks/*.path' 'hooks/*.timer' 'hooks/*.target' | grep -E "^hooks/((${PROGRAMS// /|})/)?[^/]*\$"
 }
 
-# The shell scripts among the project's files: by name or by first line.
+# The project's shell scripts, recognized by name or by first line.
 shell_files() {
 	local path first
 

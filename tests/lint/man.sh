@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The man pages: mandoc and groff read them without a complaint, and break no name or path at the end of a line; each
-# page names itself, a day and this version; each program has a page; and each page that is named somewhere exists.
+# mandoc and groff read the man pages without a complaint, and break no name or path at the end of a line. Each page
+# names itself, a day and this version. Each program has a page, and each page that a file names exists.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The metrics of the program, of the documentation, of the alert rules and of the dashboard are the same, and each alert
-# fires in a unit test of promtool.
+# The program, the documentation, the alert rules and the dashboard have the same metrics. Each alert fires in a unit
+# test of promtool.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a program needs at run time is what it uses, no more: nobody loads what a question needs that it does not ask
-# (libcurl with its TLS library, libostree, libarchive), and nobody anything that is not on this list.
+# A program needs only libraries of a short list. Libraries that some calls alone need (libcurl with its TLS library,
+# libostree, libarchive) are loaded by these calls.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -11,11 +11,11 @@ common=$(tr -d '\n' <<<"$common")
 sanitizers='lib(a|ub|l)san\.so|libm\.so|libpthread\.so|libdl\.so|librt\.so|libstdc\+\+\.so'
 [ -z "${SANITIZERS:-}" ] || common="$common|$sanitizers"
 
-# allowance PROGRAM: what it may need, as a regular expression.
+# allowance PROGRAM: the libraries that it may need, as a regular expression.
 allowance() {
 	case $1 in
 	generator) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so' ;;
-	# All that an initramfs should have to carry.
+	# The initramfs has these libraries and no others.
 	initramfs) echo 'libc\.so|ld-linux.*\.so|libglib-2\.0\.so|libjson-glib-1\.0\.so|libgobject-2\.0\.so|libbtrfsutil\.so' ;;
 	*) echo "$common" ;;
 	esac
@@ -38,7 +38,7 @@ for program in "$BUILD/greenboot-etcd" "$BUILD"/hooks/*; do
 done
 [ $found -gt 0 ] || not_ok needed "no programs in $BUILD: build first"
 
-# What is loaded when it is needed has the name that the linker would have written down, and is not needed.
+# A library that is loaded at run time has the name that the linker would have recorded.
 while IFS= read -r soname; do
 	library=$(${CC:-cc} -print-file-name="${soname%%.so*}.so")
 	# libyaml-0.so.2 is linked as libyaml.
@@ -46,15 +46,15 @@ while IFS= read -r soname; do
 	check "dlopen-$soname" "$(readelf -d "$library" 2>&1 | grep -qF "soname: [$soname]" || echo "$library is another one")"
 done < <(sed -n 's/^#define SONAME "\(.*\)"$/\1/p' src/*/*.c src/*/*/*.c | sort -u)
 
-# loads PROGRAM: what it can load later. It is linked with what it calls alone, which the linker finds out.
+# loads PROGRAM: the libraries that it can load later. The program is linked again with only the functions that it calls.
 loads() {
 	read -ra libraries < <(pkg-config --libs glib-2.0 gio-2.0 gio-unix-2.0 json-glib-1.0 libsystemd \
 		"$(pkg-config --exists libbtrfsutil && echo libbtrfsutil || echo glib-2.0)")
 	${CC:-cc} -pie -Wl,--gc-sections -o "$scratch/alone" "$BUILD/hooks/$1.o" "$BUILD/libgreenboot-etcd.a" "${libraries[@]}" &&
 		strings "$scratch/alone" | grep -E '^lib[a-z0-9-]+\.so\.[0-9]+$' | sort -u | tr '\n' ' '
 }
-# What decides about etcd's start loads no libcurl, no libcrypto and no libarchive; health and green load libcurl and
-# libcrypto (certificates) to ask etcd.
+# The programs that decide about etcd's start load no libcurl, no libcrypto and no libarchive. health and green load
+# libcurl, and libcrypto for certificates, to ask etcd.
 while read -r program list; do
 	loaded=$(loads "$program")
 	for name in libcurl.so.4 libcrypto.so.3 libarchive.so.13; do
@@ -74,7 +74,7 @@ strings "$BUILD/hooks/initramfs" | grep -E '^lib(curl|crypto|archive)\.so' >"$sc
 	not_ok loads-initramfs "it can load $(tr '\n' ' ' <"$scratch/alone")" || ok loads-initramfs
 [[ $(loads preflight) == *libcurl.so.4* ]] && ok loads-can-fail || not_ok loads-can-fail "preflight asks etcd by libcurl"
 
-# A function that one file alone uses is static there, and one that none uses goes.
+# A function of one file is static there, and an unused function is removed.
 alone() {
 	find "$BUILD/src" "$BUILD/hooks" -name '*.o' -exec nm -A {} + | awk '
 		$(NF - 1) == "U" { used[$NF] = 1 }
@@ -84,10 +84,10 @@ alone() {
 			grep -qrw --include='*.[ch]' "$name" tests || echo "$name: ${object%%:*}"
 		done
 }
-# (What the base has for an optional program alone is used by that.)
+# (Some functions of the base are used by one optional program alone.)
 [ "$PROGRAMS" != "store certs cluster" ] || check functions-used "$(alone)"
 
-# All of it together stays small, and so does what goes into each initramfs.
+# All programs together stay small, and so does the program of the initramfs.
 size() {
 	strip -o "$scratch/stripped" "$1" && stat -c %s "$scratch/stripped" || not_ok "strip-${1##*/}" "strip failed" >&2
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# core touches no file, clock, environment or stream: what its objects leave undefined must stand on
-# this list, or be defined in core itself or in base/error.c.
+# core touches no file, clock, environment or stream. Each undefined symbol of its objects must be on this list, or be
+# defined in core or in base/error.c.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -10,7 +10,7 @@ allowed='mem(cmp|cpy|move|set|chr|rchr|mem)|str[a-z]*|__str[a-z]*_chk|__mem[a-z]
 |__isoc(99|23)_[a-z]+|_GLOBAL_OFFSET_TABLE_
 |g_[a-z0-9_]+|json_[a-z0-9_]+|__(asan|ubsan)_.*'
 allowed=$(tr -d '\n' <<<"$allowed")
-# Allowed by the list's last line, and yet not pure.
+# The last line of the list allows these, but they are not pure.
 refused='strerror(_r)?|g_(file|dir|spawn|io_channel|unix|socket|date_time_new_now|mkd|mkstemp|open
 |creat|access|chdir|chmod|rename|remove|rmdir|unlink|stat|lstat|fopen|print|printerr|log|logv|message
 |warning|get_(real|monotonic|current|host|user|home|tmp|system|environ|num|prgname|application)
@@ -18,7 +18,7 @@ refused='strerror(_r)?|g_(file|dir|spawn|io_channel|unix|socket|date_time_new_no
 |output|subprocess)(_.*)?|json_(parser_load_from_(file|stream|mapped).*|generator_to_(file|stream).*)'
 refused=$(tr -d '\n' <<<"$refused")
 
-# impure DIRECTORY: the undefined symbols of its objects that are not fine.
+# impure DIRECTORY: the undefined symbols of its objects that are not allowed.
 impure() {
 	local object
 

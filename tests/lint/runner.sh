@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The runner of the suites cannot be fooled: a suite that crashes, hangs, says nothing or skips in CI
-# does not pass, and the totals add up.
+# The runner of the suites finds each failure. A suite that crashes, hangs, prints nothing or skips in CI does not pass,
+# and the totals add up.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -50,7 +50,7 @@ expect optional-skip-in-ci 0 '1 passed, 0 failed, 1 skipped' true optional.sh
 expect unit-failures 1 '2 passed, 2 failed' false unit.sh
 expect unit 0 '7 passed, 0 failed' false checked.sh
 
-# A second try: alone, only where asked for and where a case can have one, and only so many.
+# A failed case is played a second time alone, if AGAIN allows it, if the case can be chosen, and at most AGAIN times.
 # shellcheck disable=SC2016 # the suite expands it
 slow='if [ "${CASE-}" = b@x ]; then echo ok b@x; else echo ok a; echo "not ok b@x: slow"; exit 1; fi'
 suite slow "$slow"

@@ -14,7 +14,7 @@ if ! python3 -c 'import jsonschema' 2>/dev/null; then
 	skip schemas "python3-jsonschema is not installed: make deps"
 	finish
 fi
-# "NAME: what is wrong", of each that is none.
+# "NAME: what is wrong", of each file that is not a valid schema.
 complaints() {
 	python3 - "$@" <<-'PYTHON'
 		import json, os, sys
@@ -39,7 +39,7 @@ done
 echo '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "none"}' >"$scratch/none.json"
 [[ $(complaints "$scratch/none.json") == "none.json: "* ]] && ok schemas-can-fail || not_ok schemas-can-fail "a type that there is not was not found"
 
-# differences DIRECTORY: "NAME: why" of each file that is not as its table says.
+# differences DIRECTORY: "NAME: why" of each file that differs from its table.
 differences() {
 	python3 tests/schemas/merge.py --check "$scratch/answers.json" "$1"
 }

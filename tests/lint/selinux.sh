@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# A relabel leaves the labels in backups alone, wherever a store may lie: what SELinux says of paths, with the
-# distribution's own policy and our rules in it. Of everything beside them, the policy keeps its say.
+# A relabel keeps the labels in backups, at each place where a store may be. The check asks SELinux for the labels of
+# paths, with the distribution's policy and our rules. For all other paths, the policy alone decides.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 PATH=$PATH:/usr/sbin:/sbin
@@ -20,7 +20,7 @@ if [ -z "$policy" ]; then
 	finish
 fi
 
-# Where SELinux looks things up, with our rules, in a copy.
+# A copy of SELinux's files, with our rules.
 root=$scratch/root
 mkdir -p "$root/etc/selinux" "$root/var/lib/selinux"
 cp -a /etc/selinux/. "$root/etc/selinux/"
@@ -29,9 +29,10 @@ contexts=$root/etc/selinux/$policy/contexts/files/file_contexts
 semodule -p "$root" -s $policy -n -X 200 -i data/selinux/greenboot-etcd.cil >"$scratch/log" 2>&1
 check rules-are-accepted "$(grep -q greenboot-etcd "$contexts" || tail -n 3 "$scratch/log")"
 
-# label PATH: what a relabel gives to it.
+# label PATH: the label that a relabel sets.
 label() { matchpathcon -N -f "$contexts" -n "$1" 2>&1; }
-# left_alone STORE: what a relabel would change in a backup there, and what it would forget beside it.
+# left_alone STORE: prints the paths of a backup there that a relabel would change, and the paths next to the backup that
+# it would skip.
 left_alone() {
 	local path
 
@@ -60,7 +61,7 @@ for path in /var/lib/greenboot-etcd/ledger /var/lib/etcd/member/snap/db /srv/dat
 	[[ $(label $path) == *:object_r:* ]] && ok "labelled-$path" || not_ok "labelled-$path" "$(label $path)"
 done
 
-# The manual names each of these places, and its commands do for the rest.
+# The manual names each of these places, and has commands for other places.
 manual=$(sed -n '/^\.SH SELINUX/,/^\.SH EXAMPLES/p' data/man/greenboot-etcd.8 | sed 's/\\-/-/g; s/\\e/\\/g')
 check manual-names-places "$(stores | while IFS= read -r store; do
 	top=${store%/.greenboot-etcd/backups}
@@ -72,7 +73,7 @@ for store in /data/.greenboot-etcd/backups /mnt/usb/etcd; do
 	check "manual-$store" "$(left_alone $store | grep -v 'gets no label')"
 done
 
-# The guards guard: with the general rule alone, the policy's own come first.
+# The guards guard: with the general rule alone, the policy's own rules win.
 rm "$contexts.local" "$contexts.bin"
 sed -i '\|^/\.\*/|!{/greenboot-etcd/d;}' "$contexts"
 [ -n "$(left_alone /var/lib/etcd/.greenboot-etcd/backups)" ] && ok selinux-can-fail ||

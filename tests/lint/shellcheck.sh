@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The scripts, by shellcheck. Each is looked at by itself, which takes it milliseconds, and only one that
-# seems wrong again together with all that it sources, which takes seconds: what a library gives it, or
-# uses of it, is nothing wrong.
+# shellcheck reads each script alone, which takes milliseconds. A script with findings is read again together with the
+# files that it sources, which takes seconds: variables that they set or use are not findings.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -11,16 +10,16 @@ if ! command -v shellcheck >/dev/null; then
 	finish
 fi
 
-# SC2015: "a && ok || not_ok" is this tree's way to say it; ok does not fail. SC2317: functions are handed to
-# functions here, which it takes for code that is never reached.
+# SC2015: "a && ok || not_ok" is common in this tree; ok does not fail. SC2317: functions are arguments of functions
+# here, which shellcheck takes for unreachable code.
 export SHELLCHECK_OPTS='-S info -f gcc -e SC2015,SC2317 -P SCRIPTDIR'
 
-# suspects FILE...: "FILE:LINE:..." of what seems wrong. SC1091: what it sources was not looked at.
+# suspects FILE...: "FILE:LINE:..." of each finding. SC1091: a sourced file was not read.
 suspects() {
 	printf '%s\0' "$@" | xargs -0 -n 8 -P "${JOBS:-2}" shellcheck -e SC1091 2>&1
 }
 
-# wrong FILE...: the same, with all that they source.
+# wrong FILE...: the same, together with the files that they source.
 wrong() {
 	local found
 
@@ -31,7 +30,7 @@ wrong() {
 mapfile -t scripts < <(shell_files)
 check_each shellcheck wrong "${scripts[@]}"
 
-# The guard guards: what is assigned nowhere is found, what a sourced file assigns is no error.
+# The guard guards: a variable that no file assigns is found, and one that a sourced file assigns is accepted.
 cat >"$scratch/a.sh" <<'A'
 #!/bin/bash
 # shellcheck source-path=SCRIPTDIR

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The whole tree, tests and all, without a warning by gcc and by clang. Takes a minute, so it runs in
-# CI and at LEVEL=full; by hand: make warnings.
+# gcc and clang compile the whole tree, tests included, without a warning. The check takes a minute, so it runs in CI and
+# at LEVEL=full; by hand: make warnings.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
@@ -20,15 +20,16 @@ without_warnings() {
 	check "warnings-$name" "$(grep -E ': (fatal )?error:|\*\*\* ' <<<"$complaint")"
 }
 
-# gcc has some that only come to it while it optimizes: objects it is. Where the unit tests were built by it with
-# warnings as errors, as in CI, these are they.
+# gcc gives some warnings only while it optimizes, so objects are made. If gcc has built the unit tests with warnings as
+# errors, as in CI, those objects are enough.
 gcc=(CC=gcc VARIANT=warnings-gcc)
 if [ "${WERROR:-}" = 1 ] && ${CC:-cc} --version | grep -q 'Free Software Foundation'; then
 	gcc=()
 fi
 without_warnings gcc "${gcc[@]}"
-# clang has them all before it makes code, and does not see formats through what FORTIFY_SOURCE makes of printf(). The
-# libraries' headers take half of its time: they are read once. (That each file includes what it needs, gcc tells.)
+# clang gives all warnings before it makes code. HARDEN=0: FORTIFY_SOURCE replaces printf(), and clang does not check the
+# formats of the replacement. The libraries' headers take half of the time, so they are read once; gcc finds a missing
+# include.
 clang=(CC=clang HARDEN=0 VARIANT=warnings-clang)
 headers=build/warnings-clang/headers
 mkdir -p "${headers%/*}"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The Cockpit page as a person has it: Debian's cockpit-ws and bridge, a headless browser, and the real programs on a
-# real ostree sysroot with a real etcd. drive.mjs has the browser and the cases. This script is the device: it boots, fails
-# and rolls back when drive.mjs asks for it. The story lasts six days of the device's clock. Its end is a fixed time, so that
-# the dates fit the versions.
+# The Cockpit page with Debian's cockpit-ws and bridge and a headless browser. The real programs run on a real ostree
+# sysroot with a real etcd. drive.mjs has the browser and the cases. This script is the device: it boots, fails and rolls
+# back at the request of drive.mjs. The story lasts six days of the device's clock. Its end is a fixed time, so that the
+# dates fit the versions.
 
 # shellcheck disable=SC2317,SC2119 # asked for by name
 # shellcheck source=tests/lib/all.sh
@@ -29,7 +29,7 @@ LOG=$CASE_LOGS/page.world.log
 WORLD=$GBE_MEM/world
 declare -A SERVER=() # admin, limited: the pid of its cockpit-ws
 
-# ---- what the browser finds ----
+# ---- the programs for the browser ----
 
 # The session's greenboot-etcd: the real program on ROOT, with the device's clock. Below --root no service is stopped: this
 # script stops and starts etcd. The program fails as a test asks.
@@ -103,7 +103,7 @@ server() {
 	return 1
 }
 
-# ---- what the browser may ask for ----
+# ---- requests of the browser ----
 
 ask_new_device() {
 	kill_etcd

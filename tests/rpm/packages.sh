@@ -18,7 +18,7 @@ query() { # NAME QUERY...
 	file=$(package "$1")
 	rpm -qp --nosignature "${@:2}" "$file" 2>/dev/null
 }
-# contents NAME: "mode path" of what is installed, a ghost with a "g"; without the debugger's links.
+# contents NAME: "mode path" of each installed file, a ghost with a "g"; without the debugger's links.
 contents() {
 	query "$1" --qf '[%{FILEMODES:octal} %{FILENAMES} %{FILEFLAGS:fflags}\n]' |
 		grep -v '/\.build-id' | sed "s/$version/V/g" |
@@ -33,7 +33,7 @@ done
 [ $failures -eq 0 ] || finish
 release=$(query greenboot-etcd --qf '%{RELEASE}')
 
-# Directly below the programs' and systemd's directories nothing is left to a pattern.
+# The spec lists each file in the programs' and systemd's directories by name, without a pattern.
 contents greenboot-etcd | grep -vE '/share/(doc|licenses|man|greenboot-etcd)' >"$scratch/main"
 check main-files "$(diff - "$scratch/main" <<'FILES'
 0755 /usr/bin/greenboot-etcd
@@ -149,7 +149,7 @@ for system in microshift k3s; do
 	))"
 done
 check one-owner "$(for name in "${names[@]}"; do contents "$name" | grep -v '^0755 /usr/libexec/greenboot-etcd$'; done | sort | uniq -d)"
-# Nothing in /etc: it would be merged into a deployment without the package.
+# No file is in /etc: ostree would merge it into a deployment without the package.
 check nothing-in-etc "$(grep -h ' /etc' "$scratch/main" "$scratch/greenboot")"
 
 requires() { query "$1" --requires | grep -vE '^(rpmlib|lib|rtld|ld-linux)' | sort -u; }
@@ -210,7 +210,8 @@ posttrans fixfiles -C .* restore
 EOF
 grep '%' "$scratch/scripts")"
 
-# Installed together, and erased together: nothing is left. What is installed is built as Fedora builds.
+# All packages are installed together and erased together, and no file is left. The installed programs are hardened as
+# Fedora's are.
 tree=$scratch/tree
 mkdir "$tree"
 in_tree() { rpm --root "$tree" --dbpath /var/lib/rpm --nodeps --noscripts "$@" >"$scratch/log" 2>&1; }
