@@ -8,7 +8,7 @@ import json
 import re
 import sys
 
-# What a page has in place of a fact of the device.
+# The placeholders of a page for the facts of a device.
 FACTS = {
     "service": "etcd", "mount": "UNIT", "end": "kill PID", "old": "DIRECTORY", "command": "VERB",
     "backup": "NAME", "spare": "NAME", "store": "UNIT", "reboot": "systemctl reboot", "newer": "rpm-ostree rollback",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# A plugin of sos: what `greenboot-etcd diagnose` collects goes into the report. It has no key and no
-# value of etcd in it, no secret that the program knows of, and is below 1 MiB as a rule.
+# A plugin of sos that adds the output of `greenboot-etcd diagnose` to the report. The output has no keys and values of
+# etcd and no known secrets, and is usually smaller than 1 MiB.
 
 from sos.report.plugins import Plugin, RedHatPlugin, DebianPlugin
 

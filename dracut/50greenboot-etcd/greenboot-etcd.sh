@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# greenboot-etcd in the initramfs: list, show, verify, restore, undo, on the system below /sysroot, with
-# the mounts that it will have once it is booted. They are of this process alone, and go with it.
+# greenboot-etcd in the initramfs: list, show, verify, restore and undo on the system below /sysroot, with the mounts that
+# it will have after the boot. Only this process has these mounts.
 
 program=/usr/libexec/greenboot-etcd/initramfs
 root=/sysroot

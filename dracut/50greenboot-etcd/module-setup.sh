@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# dracut's module: rd.greenboot-etcd.restore= is carried out before any service of the real root runs, and
-# the emergency shell has greenboot-etcd.
+# dracut's module: rd.greenboot-etcd.restore= restores before any service of the real root runs, and the emergency shell
+# has greenboot-etcd.
 
 # shellcheck disable=SC2154 # sourced by dracut, which sets what is not set here
 
-# Left out unless asked for, where no service is protected: systemd's generator knows.
+# Without a protected service, dracut adds the module only on request. systemd's generator knows the service.
 check() {
 	local root=${dracutsysrootdir-} out tied
 
