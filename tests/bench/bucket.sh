@@ -2,15 +2,15 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # shared with run and the others
 #
-# A snapshot into a bucket of a real Swift, and out of it, beside rclone and restic, which send the same file to the
-# same server. Sourced.
+# Push a snapshot into a bucket of a real Swift, and pull it. rclone and restic do the same with the same file and server.
+# Sourced.
 
 # shellcheck source=tests/lib/swift.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib/swift.sh"
 
 bucket_device() {
 	bench_device xfs
-	# Not on the file system that settle makes read-only: Swift keeps files open.
+	# Swift keeps files open, so its directory is not on the file system that settle makes read-only.
 	swift_start "$GBE_SCRATCH/swift"
 	swift_bucket ours
 	swift_bucket theirs
@@ -21,7 +21,7 @@ bucket_device() {
 	config store url="$SWIFT_URL/ours/device" ca=/etc/greenboot-etcd/store.ca \
 		access-key-file=/etc/greenboot-etcd/store.access
 	export RCLONE_CONFIG=$GBE_MEM/rclone.conf RESTIC_PASSWORD=bench RESTIC_REPOSITORY=s3:$SWIFT_URL/theirs
-	# rclone 1.60 ends where this is set.
+	# rclone 1.60 fails if this is set.
 	unset AWS_CA_BUNDLE
 	export AWS_ACCESS_KEY_ID=$SWIFT_KEY_ID AWS_SECRET_ACCESS_KEY=$SWIFT_SECRET RESTIC_CACHE_DIR=$GBE_MEM/restic
 	cat >"$RCLONE_CONFIG" <<-CONFIG
@@ -36,7 +36,7 @@ bucket_device() {
 	restic -q --cacert "$SWIFT_CA" init
 }
 
-# bucket_case WHAT BYTES NOISE ROUNDS: values of 1 KiB, of which so many bytes do not become smaller.
+# bucket_case NAME BYTES NOISE ROUNDS: values of 1 KiB, of which NOISE bytes are random and cannot be compressed.
 bucket_case() {
 	local what=$1 n name file=$ROOT/var/snapshot.db operation other rclone=(rclone -q --ca-cert "$SWIFT_CA")
 
@@ -48,7 +48,7 @@ bucket_case() {
 	for ((n = 0; n <= $4; n++)); do
 		settle
 		cat "$file" >/dev/null
-		# Without this it leaves out a file that is there already.
+		# Without this option it skips a file that already exists.
 		timed "${rclone[@]}" --ignore-times copyto "$file" theirs:theirs/copy
 		sample push.rclone "$TOOK"
 		timed restic -q --cacert "$SWIFT_CA" backup --force "$file"
@@ -73,8 +73,8 @@ bucket_case() {
 		add_row bucket "$operation, $what" "$(size "$(stat -c %s "$file")")" "$(ms "$(median "$operation")")" \
 			"$(ms "$other")" "**$(ratio "$(median "$operation")" "$other")**" \
 			"$(ms "$(median "$operation.restic")")" "$(ms "$(median "$operation.cpu")")" "$(count_of "$operation")"
-		loses "store $operation to a bucket, $what: beside rclone" "$(ratio "$(median "$operation")" "$other")"
-		limit "store $operation to a bucket, $what: beside rclone copyto" \
+		loses "store $operation to a bucket, $what: compared with rclone" "$(ratio "$(median "$operation")" "$other")"
+		limit "store $operation to a bucket, $what: compared with rclone copyto" \
 			"$(ratio "$(median "$operation")" "$other")" 1.10
 	done
 	limit_bucket_memory "$what"

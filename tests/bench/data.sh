@@ -2,14 +2,13 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2119,SC2154 # shared with run and the parts
 #
-# What is backed up. A real etcd writes five segments of its log and is compacted and defragmented; its
-# db is then grown to size with random bytes behind the last page that it uses, as a db has them that
-# was larger once. Sourced after tests/lib/all.sh.
+# The data for the bench. A real etcd writes five segments of its log, and is compacted and defragmented. Then random bytes
+# are added after the last used page, as in a db that was larger before. Sourced after tests/lib/all.sh.
 
 SEGMENTS=5
 SEGMENT_BYTES=64000000
 
-# template_make: TEMPLATE, the data directory of a real etcd that was stopped.
+# template_make: sets TEMPLATE, the data directory of a stopped real etcd.
 template_make() {
 	local rounds=0 data=${DATA-}
 
@@ -18,10 +17,10 @@ template_make() {
 	head -c 67108864 /dev/urandom >"$RANDOM_BYTES"
 	DATA=$TEMPLATE
 	etcd_ports
-	# Where the configuration goes should the port be taken.
+	# The place of the configuration, if the port is taken and etcd starts again with another one.
 	mkdir -p "$GBE_MEM/etc/greenboot-etcd/greenboot-etcd.conf.d"
 	ROOT=$GBE_MEM start_etcd
-	# One key over and over: the log grows, and a compaction empties the db again.
+	# The same key is written many times: the log grows, and a compaction empties the db again.
 	while (($(find "$TEMPLATE/member/wal" -name '*.wal' | wc -l) < SEGMENTS)); do
 		"$TOOLS/put-latency" "$ETCD_PORT" 20 900000 1 "$((rounds += 1))" >/dev/null
 		((rounds < 50))
@@ -33,7 +32,7 @@ template_make() {
 	DATA=$data
 }
 
-# data_fill BYTES: DATA, with a db of so many bytes.
+# data_fill BYTES: makes DATA with a db of BYTES bytes.
 data_fill() {
 	local db=$DATA/member/snap/db wal newest have
 
@@ -44,7 +43,7 @@ data_fill() {
 	for wal in "$DATA"/member/wal/*.wal; do
 		newest=$wal
 	done
-	# As etcd leaves it: allocated to the end, written as far as there are records.
+	# etcd leaves the segment in this form: allocated to the end, written up to the last record.
 	cp -a --sparse=always "$TEMPLATE/member/wal/${newest##*/}" "$newest.new"
 	mv "$newest.new" "$newest"
 	fallocate -l "$SEGMENT_BYTES" "$newest"
@@ -59,7 +58,7 @@ data_fill() {
 	settle
 }
 
-# data_fragment EXTENTS: the db's blocks lie in so many pieces.
+# data_fragment EXTENTS: spreads the db's blocks over EXTENTS pieces.
 data_fragment() {
 	local db=$DATA/member/snap/db
 

@@ -2,16 +2,16 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # shared with run and the others
 #
-# A defragmentation beside `etcdctl defrag`, and beside the time that etcd itself takes for it. Sourced.
+# A defragmentation compared with `etcdctl defrag`, and with etcd's own time for it. Sourced.
 
-# server_took: microseconds of the last defragmentation, as etcd's own log has it ("took":"1.614s").
+# server_took: microseconds of the last defragmentation, from etcd's own log ("took":"1.614s").
 server_took() {
 	grep -E '"msg":"(defragmented|finished defragmenting directory)"' "$ETCD_LOG" | tail -n 1 |
 		sed -n 's/.*"took":"\([0-9.]*\)\(ms\|s\)".*/\1 \2/p' |
 		awk '{ printf "%.0f\n", $1 * ($2 == "ms" ? 1000 : 1000000) }'
 }
 
-# defragmented NAME COMMAND...: samples NAME, and of it what is not the server's own work.
+# defragmented NAME COMMAND...: samples NAME, and its time without the server's own work.
 defragmented() {
 	local server
 
@@ -30,7 +30,7 @@ add_defrag() { # NAME WHAT
 		"$(ms "$(median "$1.cpu")")" "$(count_of "$1")"
 }
 
-# Nothing of the database is free, so that each round has the same to do.
+# The database has no free pages, so that each round has the same work.
 part_defrag() {
 	local n rounds=$(((N + 1) / 2))
 
@@ -54,7 +54,7 @@ part_defrag() {
 	add_defrag defrag.etcdctl "etcdctl defrag"
 	limit "a defragmentation of $DEFRAG_SIZE: whole command / server's own time" \
 		"$(ratio "$(median defrag.ours)" "$(median defrag.ours.server)")" 1.05
-	loses "a defragmentation beside etcdctl defrag" \
+	loses "a defragmentation, compared with etcdctl defrag" \
 		"$(ratio "$(median defrag.ours)" "$(median defrag.etcdctl)")"
 	memory_of "defrag --no-backup" "${GBE[@]}" defrag --no-backup
 	stop_etcd

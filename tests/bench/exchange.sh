@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # shared with run and the others
 #
-# A snapshot into a store that other tools read, and out of it, beside `gzip` and `cp` of the same bytes, which
-# check nothing. Sourced.
+# Push a snapshot into a store that other tools read, and pull it, compared with `gzip` and `cp`. These do not check the
+# bytes. Sourced.
 
-# exchange_case WHAT NOISE: values of 1 KiB, of which so many bytes do not become smaller.
+# exchange_case NAME NOISE: values of 1 KiB, of which NOISE bytes are random and cannot be compressed.
 exchange_case() {
 	local what=$1 n name file=$ROOT/var/snapshot.db store=$ROOT/srv/store operation theirs
 
@@ -46,16 +46,16 @@ exchange_case() {
 			"**$(ratio "$(median "$operation")" "$theirs")**" \
 			"$(ms "$(median "$operation.cpu")")" "$(ms "$(median "$operation.theirs.cpu")")" \
 			"$(kib "$(median packed)")" "$(kib "$(median packed.theirs)")" "$(count_of "$operation")"
-		loses "store $operation, $what: beside gzip and cp" \
+		loses "store $operation, $what: compared with gzip and cp" \
 			"$(ratio "$(median "$operation")" "$theirs")"
-		limit "store $operation, $what: beside gzip and cp" \
+		limit "store $operation, $what: compared with gzip and cp" \
 			"$(ratio "$(median "$operation")" "$theirs")" 1.00
 	done
 	limit_exchange_memory "$what"
 	rm -rf "$file" "$file.gz" "${store:?}"/*
 }
 
-# What it needs does not grow with the snapshot.
+# The program's memory does not grow with the snapshot.
 limit_exchange_memory() {
 	local kib operation
 

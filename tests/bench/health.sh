@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # shared with run and the others
 #
-# One check of etcd's health over mutual TLS, beside `etcdctl endpoint health`, which asks one thing of it. Sourced.
+# One check of etcd's health over mutual TLS, compared with `etcdctl endpoint health`, which makes one request. Sourced.
 
 part_health() {
 	local n pki first again
@@ -11,7 +11,7 @@ part_health() {
 	bench_device xfs
 	pki=$ROOT/etc/pki
 	etcd_over_tls "$pki" 2>"$GBE_MEM/err"
-	# As on a device: prerun had its turn before etcd.
+	# prerun runs before etcd, as on a device.
 	"$(program prerun)" --root="$ROOT" 2>"$GBE_MEM/err"
 	start_etcd "${ETCD_OPTIONS[@]}"
 	config etcd endpoint="$ETCD_TLS" cacert=/etc/pki/ca.crt cert=/etc/pki/client.crt key=/etc/pki/client.key
@@ -37,7 +37,7 @@ part_health() {
 		"$(ms "$(median health.etcdctl)")" "$(ms "$(median health.etcdctl.cpu)")" \
 		"$(ratio "$(median health.ours)" "$(median health.etcdctl)")" \
 		"$(ms "$(median health.first)")" "$(ms "$(median health.again)")" "$(count_of health.ours)"
-	loses "one check beside etcdctl endpoint health" \
+	loses "one check, compared with etcdctl endpoint health" \
 		"$(ratio "$(median health.ours)" "$(median health.etcdctl)")"
 	limit "one check over mutual TLS" "$(ms "$(median health.ours)")" 20 ms
 	limit "a check on an open connection" "$(ms "$(median health.again)")" 3 ms

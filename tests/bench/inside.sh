@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2153,SC2154 # shared with run and the others
 #
-# The cost of looking into etcd's files: before a decision, for which a boot waits, and in the background, next to a
-# busy etcd. Sourced.
+# The cost of reading etcd's files: before a decision, while a boot waits, and in the background, next to a busy etcd.
+# Sourced.
 
-# As each start, backup and restore does: the database's ends, the whole log.
+# Each start, backup and restore reads both ends of the database and the whole log.
 part_sanity() {
 	local n bytes=${SIZES##* }
 
@@ -29,7 +29,7 @@ part_sanity() {
 	root_free
 }
 
-# Eight backups that nobody has read since they were taken, with the priorities of greenboot-etcd-scrub.service.
+# Eight new backups are read, with the priorities of greenboot-etcd-scrub.service.
 part_scrub() {
 	local n pid began took
 
@@ -40,7 +40,7 @@ part_scrub() {
 	done
 	MASKED='' boot A 2>"$GBE_MEM/err"
 	start_etcd --heartbeat-interval=100 --election-timeout=1000
-	note "etcd's puts, and beside a scrub"
+	note "etcd's puts, alone and during a scrub"
 	PUT_CELLS=() PUT_MEDIANS=() PUT_P99S=()
 	"$TOOLS/put-latency" "$ETCD_PORT" "$PUTS" 1024 "$PUT_KEYS" 2 >/dev/null
 	puts
@@ -48,20 +48,20 @@ part_scrub() {
 	nice -n 19 chrt --idle 0 ionice -c 3 "$(program scrub)" --root="$ROOT" 2>"$GBE_MEM/scrub.err" &
 	pid=$!
 	puts
-	# It has to have been there all the time.
+	# The scrub must have run all the time.
 	kill -0 "$pid"
 	wait "$pid"
 	took=$((($(date +%s%N) - began) / 1000))
 	puts
 	add_row scrub "8 x 1.4 GB" "$(ms "$took")" "${PUT_CELLS[@]}" \
 		"$(ratio "${PUT_MEDIANS[1]}" "${PUT_MEDIANS[0]}")" "$(ratio "${PUT_P99S[1]}" "${PUT_P99S[0]}")"
-	loses "etcd's puts, median beside a scrub" "$(ratio "${PUT_MEDIANS[1]}" "${PUT_MEDIANS[0]}")"
-	loses "etcd's puts, p99 beside a scrub" "$(ratio "${PUT_P99S[1]}" "${PUT_P99S[0]}")"
+	loses "etcd's puts, median during a scrub" "$(ratio "${PUT_MEDIANS[1]}" "${PUT_MEDIANS[0]}")"
+	loses "etcd's puts, p99 during a scrub" "$(ratio "${PUT_P99S[1]}" "${PUT_P99S[0]}")"
 	stop_etcd
 	root_free
 }
 
-# An update's etcd, the same version, on a copy of 1 GiB that is shared with the live data, beside an etcd that works.
+# An update's etcd of the same version rehearses next to a busy etcd. Its data, 1 GiB, shares blocks with the live data.
 part_rehearse() { # KIND
 	local bytes=${SIZES#* } start took=() pid n
 
@@ -95,7 +95,7 @@ part_rehearse() { # KIND
 		"${PUT_CELLS[@]}" \
 		"$(ratio "${PUT_MEDIANS[1]}" "${PUT_MEDIANS[0]}")" "$(ratio "${PUT_P99S[1]}" "${PUT_P99S[0]}")"
 	limit "rehearsal of $(size "$bytes") on $1, beyond etcd's own start" "$(ms $((took[1] - start)))" 10000 ms
-	limit "etcd's puts, p99 beside a rehearsal on $1, beside without" "$(ratio "${PUT_P99S[1]}" "${PUT_P99S[0]}")" 1.5
+	limit "etcd's puts, p99 during a rehearsal on $1, compared with before" "$(ratio "${PUT_P99S[1]}" "${PUT_P99S[0]}")" 1.5
 	stop_etcd
 	root_free
 }

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # shared with run and the parts
 #
-# One operation, measured: how long, and how much reached the disk. Samples are files of numbers, one a
-# line, below SAMPLES. Sourced after tests/lib/all.sh.
+# Measures one operation: its time, and the bytes that reached the disk. Samples are files below SAMPLES with a number on
+# each line. Sourced after tests/lib/all.sh.
 
 samples_begin() {
 	SAMPLES=$GBE_MEM/samples
@@ -13,7 +13,7 @@ samples_begin() {
 
 sample() { [[ $WARM ]] || echo "$2" >>"$SAMPLES/$1"; }
 count_of() { [[ ! -e $SAMPLES/$1 ]] || wc -l <"$SAMPLES/$1"; }
-# Empty where nothing was measured.
+# Empty if NAME was not measured.
 median() {
 	[[ ! -e $SAMPLES/$1 ]] || sort -n "$SAMPLES/$1" | awk '{ v[NR] = $1 }
 		END { printf "%.0f\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
@@ -21,9 +21,9 @@ median() {
 
 best() { [[ ! -e $SAMPLES/$1 ]] || sort -n "$SAMPLES/$1" | head -n 1; }
 
-# interval OURS THEIRS: "LOW to HIGH" of the ratio within a round, which has its true median in between with at
-# least 95 % (the sign test, turned round: no distribution is assumed); nothing where there are too few rounds.
-# The nth sample of both is of the same round.
+# interval OURS THEIRS: "LOW to HIGH", an interval that has the true median of the ratio with at least 95 % probability.
+# The interval comes from the sign test, which assumes no distribution. Empty if there are too few rounds. The nth samples
+# of both are of the same round.
 interval() {
 	[[ ! -e $SAMPLES/$1 || ! -e $SAMPLES/$2 ]] || paste "$SAMPLES/$1" "$SAMPLES/$2" |
 		awk 'NF == 2 { printf "%.6f\n", $1 / $2 }' | sort -n | awk '{ v[NR] = $1 }
@@ -35,12 +35,12 @@ interval() {
 			}'
 }
 
-# Nothing that an earlier operation left to be done later (unlinked files, deleted subvolumes) is charged
-# to the next one: all of that is worked off before a file system is read-only.
+# Finishes the delayed work of the last operation (unlinked files, deleted subvolumes), so that the next one does not pay
+# for it. A file system finishes all of it before it becomes read-only.
 settle() {
 	local n=0
 
-	# (btrfs subvolume sync looks once a second only.)
+	# (btrfs subvolume sync looks only once a second.)
 	while [[ $KIND == btrfs* && $(btrfs subvolume list -d "$ROOT") ]] && ((n++ < 250)); do
 		btrfs filesystem sync "$ROOT"
 		sleep 0.02
@@ -49,7 +49,7 @@ settle() {
 	mount -o remount,rw "$ROOT"
 }
 
-# What is copied is in memory for each of them: our restore leaves none of a large backup there.
+# The source of a copy is in memory for each contestant: our restore removes a large backup from there.
 warm() { # DIR
 	fs_clones "$KIND" || find "$1" -type f -exec cat {} + >/dev/null
 }
@@ -73,8 +73,8 @@ timed() {
 	CPU=${both#* }
 }
 
-# measured NAME COMMAND... [+ COMMAND...]: samples NAME (microseconds, also in TOOK) and NAME.disk
-# (bytes). What the commands print is in OUT.
+# measured NAME COMMAND... [+ COMMAND...]: samples NAME (microseconds, also in TOOK) and NAME.disk (bytes). OUT gets the
+# output of the commands.
 measured() {
 	local name=$1 before
 	shift
@@ -88,8 +88,8 @@ measured() {
 	OUT=$(<"$GBE_MEM/out")
 }
 
-# The engine's own figures, out of OUT: from the lock taken to the name durable; how long etcd's files were looked
-# into; what the command needs around both; its steps; the bytes of data that it copied.
+# The engine's own figures from OUT: time from the lock to the durable name, its steps, and copied bytes. Also the time to
+# read etcd's files, and the rest of the command's time.
 sample_engine() {
 	local total clone verify sync publish look copied
 
@@ -106,7 +106,7 @@ sample_engine() {
 	sample "$1.copied" "$copied"
 }
 
-# ---- the contestants: each leaves everything as it found it ----
+# ---- the contestants: each restores the initial state ----
 
 backup_ours() {
 	warm "$DATA"
@@ -153,7 +153,7 @@ put_back() {
 	mv "$DATA.old" "$DATA"
 }
 
-# alternate ROUNDS OPERATION CONTESTANT...: all of them in each round, in turning order.
+# alternate ROUNDS OPERATION CONTESTANT...: each round has all contestants, in a rotating order.
 alternate() {
 	local rounds=$1 operation=$2 round n contestants
 	shift 2
@@ -165,7 +165,7 @@ alternate() {
 	done
 }
 
-# both ROUNDS OF-RSYNC: backup, then restore, each beside what a user would run instead.
+# both ROUNDS OF-RSYNC: backup, then restore, each compared with the tools that a user would run instead.
 both() {
 	local operation
 
@@ -185,11 +185,11 @@ both() {
 
 # ---- system calls ----
 
-# (sync_file_range only has the kernel start to write: nothing is waited for, and no disk is flushed.)
+# (sync_file_range only starts the kernel's writes. It does not wait, and does not flush a disk.)
 FLUSHES=fsync,fdatasync,syncfs,sync,msync
 WRITES=write,pwrite64,writev,pwritev,pwritev2,copy_file_range,sendfile,splice
 
-# traced COMMAND...: FLUSHED, how often by kind; WROTE, bytes written to files below ROOT.
+# traced COMMAND...: sets FLUSHED, the number of flushes by kind, and WROTE, the bytes written to files below ROOT.
 traced() {
 	local log=$GBE_MEM/strace
 

@@ -2,17 +2,17 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2153,SC2154 # shared with run and the others
 #
-# The parts of the bench. Each makes the devices that it needs and takes them down again, and adds rows
-# to tables that are printed at the end. Sourced.
+# The parts of the bench. Each part makes its devices, takes them down again, and adds rows to the tables that are printed
+# at the end. Sourced.
 
 # bench_device KIND: a device that has booted deployment A and has no data yet.
 bench_device() {
 	device "$1" none "$IMAGE_SIZE" >"$GBE_MEM/device.log"
 	LOOP=$(findmnt -n -o SOURCE --mountpoint "$ROOT")
 	LOOP=${LOOP##*/}
-	# Otherwise everything is cached twice.
+	# Without this, all data is cached twice.
 	losetup --direct-io=on "/dev/$LOOP" 2>/dev/null || LOOP_HOW="through the page cache"
-	# As on a device: prerun asks the program for its version once in a boot, and a script each time.
+	# On a device, prerun asks a program for its version once in a boot, but a script each time.
 	install -D -m 0755 "$(command -v "$ETCD")" "$ROOT/usr/bin/etcd"
 	MASKED=yes boot A
 	STORE=$ROOT/var/lib/greenboot-etcd/backups
@@ -21,7 +21,7 @@ bench_device() {
 	GBE=("$(program greenboot-etcd)" --root="$ROOT")
 }
 
-# ---- backup and restore, beside cp and rsync ----
+# ---- backup and restore, compared with cp and rsync ----
 
 add_row() { printf '%s\n' "$(row "${@:2}")" >>"$GBE_MEM/rows.$1"; }
 print_rows() { [[ ! -e $GBE_MEM/rows.$1 ]] || cat "$GBE_MEM/rows.$1"; }
@@ -52,7 +52,7 @@ part_copies() { # KIND
 	root_free
 }
 
-# add_copies KIND DATA BYTES: what both() measured.
+# add_copies KIND DATA BYTES: adds the figures of both().
 add_copies() {
 	local operation engine cp rsync most=1.00 what
 
@@ -83,9 +83,9 @@ add_copies() {
 			most=1.10
 		fi
 		limit "$what: engine / cp" "$(ratio "$engine" "$cp")" "$most"
-		loses "$what: engine beside cp" "$(ratio "$engine" "$cp")"
-		loses "$what: whole command beside cp" "$(ratio "$(median "$operation.ours")" "$cp")"
-		loses "$what: engine beside rsync" "$(ratio "$engine" "$rsync")"
+		loses "$what: engine, compared with cp" "$(ratio "$engine" "$cp")"
+		loses "$what: whole command, compared with cp" "$(ratio "$(median "$operation.ours")" "$cp")"
+		loses "$what: engine, compared with rsync" "$(ratio "$engine" "$rsync")"
 		limit "$what: the command around the engine" \
 			"$(ms "$(median "$operation.ours.around")")" 25 ms
 		limit_bytes "$1" "$what" "$operation"
@@ -93,7 +93,7 @@ add_copies() {
 	done
 }
 
-# Where blocks are shared nothing is copied; else never more than there is.
+# A file system that shares blocks copies no data. Others copy no more than the allocated data.
 limit_bytes() { # KIND WHAT OPERATION
 	local copied
 
@@ -106,7 +106,7 @@ limit_bytes() { # KIND WHAT OPERATION
 	fi
 }
 
-# Cost grows with extents, not bytes: the engine on the largest beside the smallest.
+# The cost grows with the extents, not with the bytes: compares the engine on the largest db with the smallest.
 limit_growth() { # KIND
 	local operation list times
 
@@ -122,7 +122,7 @@ limit_growth() { # KIND
 	done
 }
 
-# ---- flushes and bytes, as the kernel is asked for them ----
+# ---- flushes and bytes, by system calls ----
 
 part_calls() { # KIND WHAT
 	local operation wrote seek
@@ -164,7 +164,7 @@ memory_of() { # WHAT PROGRAM [ARG...]
 		return 1
 	fi
 	add_row memory "$what" "$kib" "$rc"
-	# (The limit is one on the size of the data. What is kept of each backup is given beside it.)
+	# (The limit concerns the size of the data. The cost of each backup has its own row.)
 	[[ $what == *" $BACKUPS backups" ]] || limit "private memory, $what" "$kib" 4095 KiB
 }
 
@@ -210,7 +210,7 @@ part_latency() { # KIND
 	PUT_CELLS=() PUT_MEDIANS=() PUT_P99S=()
 	start_etcd --heartbeat-interval=100 --election-timeout=1000
 	note "$1: etcd's puts"
-	# A db with something in it, each page of which will be shared.
+	# The db has data, and all its pages will be shared.
 	"$TOOLS/put-latency" "$ETCD_PORT" "$((PUT_KEYS / 4))" 16384 "$PUT_KEYS" 1 >/dev/null
 	"$TOOLS/put-latency" "$ETCD_PORT" "$PUTS" 1024 "$PUT_KEYS" 2 >/dev/null
 	puts
@@ -225,18 +225,18 @@ part_latency() { # KIND
 	add_row latency "$1" "$(size "$(stat -c %s "$DATA/member/snap/db")")" "${PUT_CELLS[@]}" \
 		"$(ratio "${PUT_MEDIANS[3]}" "${PUT_MEDIANS[1]}")" \
 		"$(ratio "${PUT_P99S[3]}" "${PUT_P99S[1]}")"
-	loses "etcd's puts, $1, median after thirty backups beside before" \
+	loses "etcd's puts, $1, median after thirty backups, compared with before" \
 		"$(ratio "${PUT_MEDIANS[3]}" "${PUT_MEDIANS[1]}")"
-	loses "etcd's puts, $1, p99 after thirty backups beside before" \
+	loses "etcd's puts, $1, p99 after thirty backups, compared with before" \
 		"$(ratio "${PUT_P99S[3]}" "${PUT_P99S[1]}")"
 	stop_etcd
 	root_free
 }
 
-# ---- what does not depend on the data ----
+# ---- costs that do not depend on the data ----
 
-# in_turn NAME COMMAND...: samples NAME, and in turn with it NAME.load, a program that only has libostree
-# load the sysroot, and NAME.call, that call alone.
+# in_turn NAME COMMAND...: samples in turn NAME, NAME.load (a program that only loads the sysroot by libostree), and
+# NAME.call (this call alone).
 in_turn() {
 	local name=$1 n
 	shift
@@ -287,7 +287,7 @@ part_store() {
 		in_turn "${n%% *}.many" "${GBE[@]}" $n
 		add_in_turn "${n%% *}.many" "$n, $BACKUPS backups"
 	done
-	# Retention would take them away.
+	# Retention would remove them.
 	mapfile -t names < <(gbe --json list | jq -r '.[].name')
 	gbe pin "${names[@]}" >/dev/null
 	in_turn prerun.many "$(program prerun)" --root="$ROOT"
@@ -300,11 +300,11 @@ part_size() {
 	local path sum=0 bytes
 
 	for path in "$BUILD/greenboot-etcd" "$BUILD"/hooks/*; do
-		# What is installed: programs and their library; no objects.
+		# Only the installed files count: programs and their library, no objects.
 		[[ -f $path && -x $path && $path != *.installed ]] || continue
 		"${STRIP:-strip}" -o "$GBE_MEM/stripped" "$path"
 		bytes=$(stat -c %s "$GBE_MEM/stripped")
-		# The initramfs has one program, all in one file, and the system has no use for it.
+		# The program of the initramfs is not used in the running system.
 		[[ ${path##*/} == initramfs ]] || sum=$((sum + bytes))
 		add_row size "${path##*/}" "$(kib "$bytes")"
 	done

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck shell=bash
 #
-# Tables in Markdown on standard output, and what the limits say of them: each is a line of LIMITS,
-# each comparison that is lost one of LOST. Sourced.
+# Prints tables in Markdown, and compares the figures with their limits. Each limit is a line of LIMITS, and each lost
+# comparison a line of LOST. Sourced.
 # shellcheck disable=SC2034 # a loop that only counts
 
 LIMITS=()
@@ -49,7 +49,7 @@ row() {
 	echo "|$line"
 }
 
-# limit WHAT VALUE MOST [UNIT]: holds where VALUE <= MOST.
+# limit NAME VALUE MOST [UNIT]: the limit holds if VALUE <= MOST.
 limit() {
 	if [[ ! $2 || $2 == - ]]; then
 		LIMITS+=("| $1 | not measured | ${3}${4:+ $4} | MISSES |")
@@ -62,7 +62,7 @@ limit() {
 	fi
 }
 
-# loses WHAT RATIO: a comparison, whether there is a limit for it or not.
+# loses NAME RATIO: adds a comparison with RATIO above 1, with or without a limit, to LOST.
 loses() {
 	[[ $2 == - ]] || ! awk -v a="$2" 'BEGIN { exit !(a > 1) }' || LOST+=("- $1: $2 times")
 }
@@ -73,7 +73,7 @@ report_end() {
 	section "Limits"
 	table limit measured at\ most ""
 	printf '%s\n' "${LIMITS[@]}"
-	section "What loses"
+	section "Lost comparisons"
 	if ((${#LOST[@]} == 0)); then
 		echo "Nothing."
 	fi

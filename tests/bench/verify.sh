@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # shared with run and the others
 #
-# The part of the bench that reads a database whole, as `verify --full` does, beside `etcdctl snapshot
-# status`, which checks less; and the same with the checksum of a snapshot file, beside `openssl` as well. All take turns on the same file, which is in memory; one thread each may
-# use what it likes, ours uses one. Sourced.
+# Reads a whole database, as `verify --full` does, compared with `etcdctl snapshot status`, which checks less. A snapshot
+# file with its checksum is also compared with `openssl`. All take turns on the same file, which is in memory. The number
+# of threads is free; our program uses one. Sourced.
 
 # verify_case NAME LIMIT ROWS KEYS VALUE [COMPACTED]: LIMIT in ms for each GB.
 verify_case() {
@@ -34,7 +34,7 @@ verify_case() {
 		sample verify.both "$TOOK"
 		WARM=''
 	done
-	# The same figures, or the comparison is of two different things.
+	# Both tools must print the same figures, so that the comparison is fair.
 	[[ $(jq -c '[.hash, .revision, .totalKey, .totalSize]' <<<"$said") == \
 		"$(jq -c '[.hash, .revision, .totalKey, .totalSize]' <<<"$theirs")" ]]
 	ours=$(median verify.ours)
@@ -46,10 +46,10 @@ verify_case() {
 		"$(awk -v r="$(jq .read <<<"$said")" -v b="$bytes" 'BEGIN { printf "%.1f", r / b }')" \
 		"$(median verify.rss)" "$(ms "$(median verify.sum)")" "$(ms "$(median verify.both)")" \
 		"**$(ratio "$(median verify.sum)" "$(median verify.both)")**" "$(count_of verify.ours)"
-	limit "snapshot file, $name: beside etcdctl snapshot status and openssl dgst" \
+	limit "snapshot file, $name: compared with etcdctl snapshot status and openssl dgst" \
 		"$(ratio "$(median verify.sum)" "$(median verify.both)")" 0.70
-	loses "full verification, $name: beside etcdctl snapshot status" "$(ratio "$ours" "$status")"
-	limit "full verification, $name: beside etcdctl snapshot status" \
+	loses "full verification, $name: compared with etcdctl snapshot status" "$(ratio "$ours" "$status")"
+	limit "full verification, $name: compared with etcdctl snapshot status" \
 		"$(ratio "$ours" "$status")" 0.50
 	limit "full verification, $name: ms for each GB" \
 		"$(awk -v b="$bytes" -v t="$ours" 'BEGIN { printf "%.0f", t * 1000000 / b }')" "$most" ms
