@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A played device: a file system on a loop device whose power can go, an ostree sysroot, GRUB, greenboot, and
-the real programs with --root. It does what it is told, looks, and judges nothing.
+"""A played device: a file system on a loop device with power cuts, an ostree sysroot, GRUB, greenboot, and the real
+programs with --root. The device plays events and answers questions. It does not judge.
 """
 import ctypes
 import fcntl
@@ -42,7 +42,7 @@ def mount_disk(device, target, kind):
 
 
 def mount_loop(image, target, kind):
-    """The device goes by itself, with its mount and the descriptor that is returned."""
+    """The loop device is removed automatically after its mount and the returned descriptor."""
     backing = os.open(image, os.O_RDWR)
     control = os.open("/dev/loop-control", os.O_RDWR)
     try:
@@ -76,7 +76,7 @@ def sync_fs(path):
 
 
 def digest(top):
-    """Names, types, modes, owners, sizes, times and content of a tree, but for the owner's mark."""
+    """Names, types, modes, owners, sizes, times and content of a tree, except the owner's mark."""
     whole = hashlib.sha256()
 
     def walk(directory, name):
@@ -151,7 +151,7 @@ def unbind(root):
 
 
 class Ended(Exception):
-    """The power went while a program was at work."""
+    """The power was cut while a program ran."""
 
 
 class TooLong(Exception):
@@ -202,7 +202,7 @@ class Device:
             file.write(text)
 
     def disk_cut(self):
-        """What was never flushed is gone."""
+        """Writes that were not flushed are lost."""
         self.etcd.kill()
         self.release()
         self.disk_dies()
@@ -227,7 +227,7 @@ class Device:
     # ---- changes of the data while etcd is down ----
 
     def move_wal(self, back=False):
-        """Somebody moves the log to another directory. False: there is none, or its place is taken."""
+        """Root moves the log to another directory. False: the log is missing, or the other place is taken."""
         if not back:
             self.wal_of = os.path.realpath(self.data)  # a restore may put another tree in a link's place
         places = [os.path.join(self.wal_of, "member/wal"), self.path("var/wal")]
@@ -240,8 +240,8 @@ class Device:
         return True
 
     def bring_data(self, how):
-        """Root moves the data to another disk, and names that like the old one: the same, in other inodes. Or an update
-        brings it to where its own configuration has it. False: there is nothing to bring."""
+        """copied: root copies the data to other inodes under the same name. Else an update moves the data to the directory of
+        its own configuration. False: there is no data to move."""
         if not os.path.isdir(self.before) or os.path.islink(self.before) or self.data == self.before and how != "copied":
             return False
         if how == "copied":
@@ -262,7 +262,8 @@ class Device:
             shutil.rmtree(self.data)
 
     def hide_data(self):
-        """For a moment the data cannot be read: it is behind a link. False: there is none. Else what shows it again."""
+        """Replaces the data directory by a link for a moment, so that prerun cannot read the data. Returns the function that
+        shows it again, or False if the data is missing."""
         hidden = self.data + ".hidden"
         if not os.path.isdir(self.data) or os.path.islink(self.data):
             return False
@@ -280,7 +281,7 @@ class Device:
         return show
 
     def fill(self, inodes):
-        """Takes what the file system has left. Returns what gives it back."""
+        """Fills the file system. Returns the function that frees the space again."""
         top = self.path("var/filler")
         os.makedirs(top, exist_ok=True)
         step, count = 16 << 20, 0
@@ -350,7 +351,7 @@ class Device:
         self.write_list()
 
     def stage(self, name):
-        """What ostree does, as it is seen; listed at the next orderly shutdown."""
+        """Stages a deployment as ostree does. The next orderly shutdown adds it to the boot entries."""
         self.make_directory(name)
         shutil.copy(os.path.join(self.prepared, name + ".staged"), self.path("run/ostree/staged-deployment"))
         self.staged = name
@@ -386,7 +387,7 @@ class Device:
     def has_program(self, name=None):
         return (name or self.booted) != "Z"
 
-    # ---- configuration, GRUB's environment, greenboot in its two flavours ----
+    # ---- configuration, GRUB's environment, both versions of greenboot ----
 
     def configure(self, **settings):
         self.settings.update(settings)
@@ -457,7 +458,7 @@ class Device:
         return self.ids[name][len("fedora-iot-"):].split(".")[0]
 
     def grub_choice(self, look=False):
-        """What GRUB boots, counting; look: what it would boot next."""
+        """The deployment that GRUB boots, and counts down for; look: the deployment that it would boot next."""
         values = self.grubenv()
         counter, index = values.get("boot_counter"), 0
         if counter is not None and values.get("boot_success") != "1":
@@ -470,7 +471,7 @@ class Device:
         return self.listing[index]
 
     def is_ending(self):
-        """Are the boots of what is booted counted down, or does another deployment boot next?"""
+        """Is the booted deployment counted down, or does another deployment boot next?"""
         values = self.grubenv()
         counter = values.get("boot_counter")
         if int(counter) >= 0 if counter is not None else \
@@ -482,7 +483,7 @@ class Device:
         return (self.staged or following) != self.booted
 
     def greenboot_ends(self):
-        """Is this the boot after which nothing is counted any more? What explain says then is of the boot after it."""
+        """Does the count end with this boot? explain then describes the boot after it."""
         counter = self.grubenv().get("boot_counter")
         return counter is not None and int(counter) <= 0
 
@@ -511,7 +512,7 @@ class Device:
     # ---- programs ----
 
     def program(self, name, *arguments, fault=None):
-        """Its status, output and words. fault: (action, point): cut raises Ended, once the power is gone."""
+        """Runs a program: its status, output and messages. fault: (action, point). A cut raises Ended after the power cut."""
         path = os.path.join(BUILD, name if name == "greenboot-etcd" else "hooks/" + name)
         environment = dict(os.environ, LC_ALL="C", LD_PRELOAD=os.path.join(self.prepared, "..", "clock.so"),
                            GBE_TEST_CLOCK=str(self.clock), GBE_TEST_UPTIME=str(self.uptime - self.began),
@@ -571,7 +572,7 @@ class Device:
         return result
 
     def wait_stopped(self, process, cut):
-        """True: it stood at its fault point, and is dead now; with a cut, the disk died before it."""
+        """True: the program reached its fault point and was killed; with a cut, the disk stopped first."""
         deadline = time.monotonic() + LIMIT
         while process.poll() is None and time.monotonic() < deadline:
             for pid in self.family(process.pid):
@@ -608,10 +609,10 @@ class Device:
         except ValueError:
             return status, None
 
-    # ---- a boot, and the ways down ----
+    # ---- boot and shutdown ----
 
     def power_on(self, name, words=""):
-        """Up to where prerun would start."""
+        """A boot up to the start of prerun."""
         self.booted, self.on = name, True
         self.run += 1
         if self.conf:  # a deployment has an /etc of its own
@@ -651,7 +652,7 @@ class Device:
         return digest(self.data)
 
     def backups(self):
-        """name -> entry of list, with the digest of its data; None where list could not answer."""
+        """name -> entry of list, with the digest of its data; None if list failed."""
         status, entries = self.json("list")
         if status != 0 or not isinstance(entries, list):
             return None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Who writes the data: a stand-in that makes small, sound databases and logs, or the real etcd.
+"""The writer of the data: a stand-in that makes small, sound databases and logs, or the real etcd.
 
-The stand-in holds etcd's locks while it runs, and syncs what it writes: each write to the log at once, and to the
-database with every second write and at the end, so that a database is behind its log as etcd's is. The health check
-asks a real etcd that runs beside it, on data of its own: the device's voice.
+The stand-in holds etcd's locks while it runs. Each write goes to the log and is synced at once. Every second write, and
+the end, goes also to the database, so that the database is older than the log, as etcd's is. The health check asks a real
+etcd with its own data, the device's voice.
 """
 import fcntl
 import hashlib
@@ -134,7 +134,7 @@ class StandIn:
             return hashlib.sha256(db.read() + wal.read()).digest()
 
     def start(self):
-        """False: it does not start on that, as what lies there is nothing that one of us wrote."""
+        """False: the stand-in does not start, because it did not write this data."""
         if not os.path.isdir(os.path.join(self.data, "member")):
             for path in ("", "member", "member/snap", "member/wal"):
                 path = os.path.join(self.data, path)
@@ -196,7 +196,7 @@ class StandIn:
 
 
 class Real:
-    """The real one. Below a device it is started for each run; beside it, it is the voice."""
+    """The real etcd. As the device's etcd it is started for each run; as the voice it runs all the time."""
     real = True
 
     def __init__(self, data, log="/dev/null"):
@@ -223,7 +223,7 @@ class Real:
         raise AssertionError("no port is free")
 
     def speaks_for_stand_ins(self):
-        """What it says of itself is what their data has."""
+        """The data of the stand-ins gets the ids of this member and its cluster."""
         global NODE, CLUSTER
         answer = subprocess.run(["curl", "-s", "-d", "{}", self.url + "/v3/maintenance/status"], check=True,
                                 stdout=subprocess.PIPE).stdout

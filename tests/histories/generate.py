@@ -6,7 +6,7 @@ MANUAL = ("one", "two", "three")
 
 
 def spoil(rng, program, level=1.0):
-    """A cut, a kill or an error at some point of a program; mostly none."""
+    """A cut, a kill or an error at some point of a program; often no fault."""
     kind = rng.random() / level
     where = "%s/%%%d" % (program, rng.randrange(100))
     if kind < 0.10:
@@ -91,7 +91,7 @@ class Generator:
         return self.rng.choice(names or [n for n in "ABCD" if n != self.booted])
 
     def update(self):
-        """Another system, new or known; it turns out well, or in some way badly."""
+        """Another system, new or known, that turns out good or bad."""
         rng, old = self.rng, self.booted
         new = "Z" if self.chance(.06) else self.other(self.chance(.6))
         self.say("stage " + new)

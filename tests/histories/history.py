@@ -1,30 +1,43 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plays a history, event by event, on a device, and looks after each whether every promise still holds.
+"""Plays a history, event by event, on a device, and checks every promise after each event.
 
-A history is lines of words. First how the device is: `fs xfs`, `greenboot shell|rust|none`, `set KEY=VALUE`,
-`begin Z` (a system without this program had it first). Then events:
+A history is lines of words. The first lines describe the device: `fs xfs`, `greenboot shell|rust|none`,
+`set KEY=VALUE`, `begin Z` (a system without this program had the data first). Then come events:
 
-    reboot [X] [with...]       orderly down (finalize), then X boots, or what GRUB chooses
-    powercut [X] [with...]     the power goes, then the same
-    write [N]                  etcd does
-    green, red, hang           greenboot's verdict; hang: the check ran and nobody came to a verdict
-    weeks                      the run goes on for three of them
+    reboot [X] [WITH...]       orderly shutdown (finalize), then boot of X, or of GRUB's choice
+    powercut [X] [WITH...]     a power cut, then the same
+    write [N]                  etcd writes
+    green, red, hang           greenboot's verdict; hang: the check ran without a verdict
+    weeks                      the run continues for three weeks
     restart                    etcd's service is started again in this run
-    stage X, default X, undeploy X, pin-os X, unpin-os X
-    backup N, restore N, undo, delete N, mark good|bad [N], pin N, unpin N, prune, next-boot N, cancel
-                               by hand; N is a name, @1 (the newest) or --last-good; etcd is stopped for it where it has to be
+    stage X, default X, undeploy X, pin-os X, unpin-os X   ostree's deployments
+    backup N, restore N, undo, delete N, mark good|bad [N], pin N, unpin N, prune, next-boot N, cancel   by hand
+                               N is a name, @1 (the newest) or --last-good
+                               etcd is stopped before verbs that need it stopped
     set KEY=VALUE, clock SECONDS|1970
     conf X KEY=VALUE           in the configuration of this deployment alone
-    forge gone|junk|keep|replay, nest, names, late, hold
-                               a hostile etcd user: the owner's mark; 70 nested directories; 3,000 long names; a
-                               file that is written after finalize; a lock on the stopped database, over the boot
+    forge gone|junk|keep|replay
+                               a hostile etcd user changes the owner's mark
+    nest, names                the hostile user makes 70 nested directories, or 3,000 long names
+    late, hold                 the hostile user writes a file after finalize, or locks the stopped database
+                               until after the boot
 
-with: skip, masked, moved and linked (where the configuration of X names another data-dir, an update has moved the data there,
-and left a link), unreadable (the data is behind a link while prerun runs), ask=N (greenboot-etcd.restore=N), explain (what was foretold has to come), lingers (etcd stops some
-seconds beside finalize), copied (root has replaced the data by a copy), nolog (member/wal is elsewhere while prerun runs),
-full=bytes|inodes (the disk, while prerun runs), and
-cut=PROGRAM/POINT (the power goes there), kill=, kill-all= (its supervisor, too), EIO=, ENOSPC=, EMFILE= (a call
-fails there). POINT is a fault point, NAME@PASS, or %62: about there in what the program usually does.
+WITH is a condition of the boot:
+
+    skip, masked               greenboot-etcd.skip on the kernel command line; prerun is masked
+    moved, linked              an update has moved the data to the data-dir of X's configuration; linked: and left a link
+    copied                     root has replaced the data by a copy
+    unreadable                 a link replaces the data directory while prerun runs
+    nolog                      member/wal is elsewhere while prerun runs
+    full=bytes|inodes          the disk is full while prerun runs
+    ask=N                      greenboot-etcd.restore=N
+    explain                    the boot must do as explain foretold
+    lingers                    etcd needs some seconds to stop while finalize runs
+    cut=PROGRAM/POINT          a power cut there
+    kill=, kill-all=           the program is killed there; kill-all: its supervisor also
+    EIO=, ENOSPC=, EMFILE=     a call fails there
+
+POINT is a fault point, NAME@PASS, or %62: at about 62 percent of the program's usual points.
 """
 import fcntl
 import os
@@ -120,7 +133,7 @@ class History:
     # ---- checks after each event ----
 
     def look(self, settled=True):
-        """Every backup is what it was, and was whole; nothing of worth is gone; nothing is left lying about."""
+        """Every backup is unchanged and was whole, no valuable data is lost, and no temporary file is left."""
         new, old = self.device.backups(), self.backups
         self.need(new is not None, "list cannot answer")
         for name, entry in new.items():
@@ -193,7 +206,7 @@ class History:
             switched=device.data != device.before and not {"copied", "moved", "linked"} & set(event))
 
     def start(self, event):
-        """prerun, and whatever becomes of it. True: etcd starts."""
+        """Runs prerun, also if it fails. True: etcd starts."""
         device, before, same = self.device, self.saw(), self.own_run
         told, self.foretold = self.foretold, None
         if self.masked:
@@ -209,7 +222,7 @@ class History:
 
         def ends(world):
             if same is True:
-                return [type(one)("the same run goes on", before, world) for one in start(facts, world)[:1]]
+                return [type(one)("the same run continues", before, world) for one in start(facts, world)[:1]]
             return start(facts, world) + ([one for one in interrupted(facts, world)] if same is None else [])
 
         try:
@@ -271,7 +284,7 @@ class History:
         return status == 0
 
     def ask(self):
-        """What explain says of this start, once status has said the same of the next one."""
+        """The answer of explain on this start. The answer of status on the next start must be the same."""
         device, me = self.device, self.device.ids[self.device.booted]
         shown, told = device.json("status")[1], device.json("explain", "--booted=" + me)[1]
         self.need(shown and told, "status or explain has no answer")
@@ -301,7 +314,7 @@ class History:
         return "by rule " + found.group(1) if found else None
 
     def called(self, content):
-        """A content in words: who wrote it."""
+        """A content in words: its writer."""
         return self.names.get(content, "no data" if content is None else content)
 
     names = {}
@@ -315,7 +328,7 @@ class History:
         content = (self.foretold_backups.get(name[0]) or {}).get("content") if name else before
         # Without its log, a backup does not validate: explain has a branch for this case.
         self.need(content is None or content in self.logless or after == content, "explain foretold %s (rule %s), but etcd gets %s (rule %s)" % (
-            "a restore of " + name[0] if name else "that the data goes on", told[1]["rule"], self.called(after),
+            "a restore of " + name[0] if name else "that the data stays", told[1]["rule"], self.called(after),
             rule and rule.group(1)))
 
     # ---- a boot, and the ways down ----
@@ -412,7 +425,7 @@ class History:
         return True
 
     def matured(self, world):
-        """A trial that nobody judged ends when it was used for long."""
+        """A trial without a verdict ends when it was used for long."""
         if not world.on_trial(world.owner) or world.judged or world.used == "short":
             return [world]
         over = world.but(accepted=world.accepted | {world.owner})
@@ -498,7 +511,7 @@ class History:
     # ---- events ----
 
     def do(self, line):
-        """Plays one; what cannot be done now is passed over."""
+        """Plays one event. An event that is impossible now is skipped."""
         words = line.split()
         verb, event = words[0], {}
         for word in words[1:]:
@@ -552,7 +565,7 @@ class History:
             self.foreign_long = True
 
     def verdict(self, event, name, *programs):
-        """The hooks run; what they say holds for the run's own data."""
+        """The hooks run. Their verdict holds for the run's own data."""
         device, me = self.device, self.me()
         if device.flavour == "none" and name != "mark" or not device.has_program() or not device.etcd.running():
             return False
@@ -588,8 +601,8 @@ class History:
         return True
 
     def is_recorded(self, surely, blind=False):
-        """A program may have seen that this run's start took nothing over; surely: it has. blind: it could not see which
-        deployment is booted, so that the record may name nobody."""
+        """A program may have seen that this run's start took nothing over; surely: it has. blind: it could not determine
+        the booted deployment, so that the record may lack a name."""
         if self.own_run is True or not self.masked and self.own_run is False:
             return
         me, default = self.me(), self.device.listing[0] == self.device.booted
@@ -720,7 +733,7 @@ class History:
         self.again(event)
 
     def restore(self, event, arguments, contents):
-        """contents: what may be in the data's place afterwards."""
+        """contents: the contents that the data may have afterwards."""
         me = self.me()
         if not self.device.has_program():
             return False

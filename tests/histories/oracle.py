@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What may become of the data, after docs/promises.md, interface.md and decisions.md; never after src.
+"""The allowed results for the data, after docs/promises.md, interface.md and decisions.md; never after src.
 
-A World is what a device may legitimately be in: who has the data, what each system last left, on what a trial
-stands. Where the design leaves something open (a cut, a killed start), there are several worlds. Each start tells
-which contents it may come to; what is seen keeps the worlds that foresaw it. None left: the promise is broken.
+A World is an allowed state of a device: the owner of the data, each system's last data, and the data before a trial. If the design leaves a result open (a cut, a killed start), there are several worlds. Each start foresees the
+contents that it may have. The observed content keeps the worlds that foresaw it. If no world is left, a promise is broken.
 
-A content is a digest of the whole tree. None stands for "any that was whole before".
+A content is a digest of the whole tree. None stands for any content that was whole before.
 """
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class World:
-    owner: str = None          # a deployment with its incarnation, e.g. "B#1"; None: nobody known
+    owner: str = None          # a deployment with its incarnation, e.g. "B#1"; None: unknown
     accepted: frozenset = frozenset()  # not on trial: were green once, or had no verdict for weeks
     left: tuple = ()           # (deployment, content) when another took over from it
     chain: tuple = ()          # (deployment, content, failed) from the owner's base down to the accepted one
@@ -39,7 +38,7 @@ class World:
         return dict(self.left).get(name)
 
     def leave(self, now):
-        """The owner is left behind with this."""
+        """The owner leaves the data with this content."""
         if self.owner is None or now is None:
             return self
         left = dict(self.left)
@@ -49,13 +48,13 @@ class World:
                                    unwritten=self.unwritten | mine if now == self.given else self.unwritten - mine)
 
     def failed(self):
-        """Is the owner a trial that failed? None: cannot be known."""
+        """Is the owner a failed trial? None: unknown."""
         if not self.on_trial(self.owner) or not self.judged or self.green or self.used == "long":
             return False
         return None if self.used == "unknown" or self.owner in self.long else True
 
     def chain_behind(self, now):
-        """The chain of bases of who comes after the owner."""
+        """The chain of bases of the next owner."""
         link = (self.owner or "?", now, self.failed())
         return (link,) + (self.chain if self.on_trial(self.owner) else ())
 
@@ -74,7 +73,7 @@ class World:
 
 @dataclasses.dataclass
 class Facts:
-    """What a start finds, besides the world."""
+    """The facts that a start finds, in addition to the world."""
     now: str                   # the content of the data directory
     name: str                  # the booted deployment
     default: bool              # GRUB's default entry is it
@@ -120,7 +119,7 @@ class Outcome:
 
 
 def put_back(why, facts, world, content, after, own=None):
-    """A restore of content, if a backup has it; else of what else this deployment has, or the data stays."""
+    """A restore of content, if a backup has it. Else another backup of this deployment is restored, or the data stays."""
     result = []
     if content == facts.now:  # the outcome (restored, or kept) is invisible
         result = [Outcome(why, content, one)
@@ -170,7 +169,7 @@ def by_request(facts, world, spec):
     return result
 
 
-def upgrade(facts, world, why="an upgrade goes on with the data", chain=None):
+def upgrade(facts, world, why="an upgrade keeps the data", chain=None):
     name = facts.name
     after = world.leave(facts.now).taken(
         name, facts.chosen, base=facts.now, chain=(chain or world.chain_behind(facts.now))
@@ -184,14 +183,14 @@ def adopt(facts, world):
     after = world.leave(world.closed).taken(
         facts.name, facts.chosen, base=facts.now,
         chain=(("?", facts.now, False),) + behind if world.on_trial(facts.name) else (), lost_line=True)
-    return [Outcome("data of an unknown owner goes on", facts.now, after)]
+    return [Outcome("data of an unknown owner stays", facts.now, after)]
 
 
 def plain(facts, world):
     """Rule 6: the same deployment again."""
     stay = Outcome("a plain reboot keeps its data", facts.now, world.taken(facts.name, facts.chosen))
     if world.failed() is not False and world.base is None and world.lost_line:
-        return [stay] + [Outcome("an attempt begins anew", content, stay.world, True) for content in facts.own(facts.name)]
+        return [stay] + [Outcome("an attempt begins again", content, stay.world, True) for content in facts.own(facts.name)]
     return [stay]
 
 
@@ -205,7 +204,7 @@ def tried_again(facts, world):
 
 
 def return_to(facts, world, now, owner_default):
-    """Rule 10b: content now goes to an accepted deployment that ran before. What it may get."""
+    """Rule 10b: content now goes to an accepted deployment that ran before. Returns the contents that it may get."""
     had = world.last(facts.name)
     if had is None or facts.on_rollback == "never":
         return [now]
@@ -217,7 +216,7 @@ def return_to(facts, world, now, owner_default):
     if any(content != now and facts.grew(now, content) for content in candidates if content != had):
         return [now] + candidates  # the data contains the older state that would be restored
     if facts.grew(now, had):
-        # The data was restored and not written since: the restore began a line of its own.
+        # The data was restored and not written since then. The restore began a new line of data.
         return [now] + candidates if facts.name in world.unwritten else [now]
     return [now] + candidates if world.lost_line else candidates
 
@@ -248,7 +247,7 @@ def base_returns(facts, world):
 
 
 def upgrade_from_failed(facts, world):
-    """Rule 12: what is newest in the chain and no failed trial's."""
+    """Rule 12: the newest content of the chain that a failed trial did not write."""
     result = []
     if not world.chain and world.base is not None:  # a person chose it for the attempts of a system without a base
         world = world.but(chain=((world.owner, world.base, True),))
@@ -270,14 +269,14 @@ def decide(facts, world):
     name, now = facts.name, facts.now
     if facts.skip:
         if world.owner == name:
-            return [Outcome("skip: the data goes on", now, world.taken(name, facts.chosen))]
+            return [Outcome("skip: the data stays", now, world.taken(name, facts.chosen))]
         # "Without a base of its own": this does not say whether the remaining owner is a link.
         behind = world.chain_behind(now) if world.on_trial(name) else ()
-        return [Outcome("skip: the data goes on under another system", now,
+        return [Outcome("skip: the data stays under another system", now,
                         world.leave(now).taken(name, facts.chosen, base=None, lost_line=True, chain=chain))
                 for chain in {behind, behind[1:]}]
     if facts.open_elsewhere:
-        return [Outcome("somebody has the data open", now, world, held=world.owner != name)]
+        return [Outcome("another process has the data open", now, world, held=world.owner != name)]
     for spec in facts.request, world.request:
         if spec:
             result = by_request(facts, world, spec)
@@ -296,7 +295,7 @@ def decide(facts, world):
         return adopt(facts, world)
     again = tried_again(facts, world)
     if again:
-        # A base that is graded bad (a person chose it): "valid" in rule 9, "whatever its grade" in the terms.
+        # A person chose a base that is graded bad: "valid" in rule 9, "whatever its grade" in the terms.
         grades = {b["grade"] for b in facts.backups.values() if b["content"] == world.base}
         sure = world.failed() and "bad" not in grades and world.base not in facts.damaged
         return again if sure else again + decide(dataclasses.replace(facts, retry=False), world)
@@ -327,8 +326,8 @@ def decide(facts, world):
 
 
 def without_log(facts, world):
-    """A log that is elsewhere is unknown, never damage (corrections, 3): held after an update, else it goes on. It may
-    look as if somebody without this program had written."""
+    """A log that is elsewhere is unknown, not damage (corrections, 3). After an update etcd is held back, else the data
+    stays. The data may look as if a system without this program had written."""
     result = decide(facts, world) + decide(dataclasses.replace(facts, foreign=True), world)
     if world.closed is not None and facts.there(world.closed, True):  # no write is lost
         shut = dataclasses.replace(facts, now=world.closed)
@@ -340,8 +339,8 @@ def without_log(facts, world):
 
 
 def elsewhere(facts, world):
-    """The booted system has its data in another directory than the one before. A return restores there; what cannot be
-    read or is not there holds etcd back; a tree that is there may be its own from before, or nobody's."""
+    """The booted system has its data in another directory than the system before. A return restores into that directory.
+    Missing or unreadable data holds etcd back. A tree in that directory may be the system's earlier data, or have no owner."""
     here = decide(facts, world)
     if facts.now is None or facts.behind_link:
         if facts.now is None:
@@ -353,10 +352,10 @@ def elsewhere(facts, world):
         if facts.now is None:
             here.append(Outcome("no data", None, world.taken(facts.name, facts.chosen, chain=(), base=None)))
         return here + [Outcome("the data lies elsewhere: held back", facts.now, world, held=True),
-                       Outcome("the data lies elsewhere: what is there goes on", facts.now, world.but(lost_line=True))]
+                       Outcome("the data lies elsewhere: the data in the directory stays", facts.now, world.but(lost_line=True))]
     here += decide(facts, world.but(closed=None)) + adopt(facts, world)
     if world.last(facts.name) is not None or world.owner == facts.name:
-        here.append(Outcome("its own data from before goes on", facts.now, world.taken(facts.name, facts.chosen)))
+        here.append(Outcome("its own earlier data stays", facts.now, world.taken(facts.name, facts.chosen)))
     # The tree is known, and its last owner may have been a failed update. The oracle does not know whether an etcd
     # opened it.
     here += [Outcome("the state before who had this directory", b["content"], world.leave(facts.now).taken(
@@ -369,11 +368,11 @@ def unread(facts, world):
     result = [one for one in decide(facts, world) if one.restored]
     if world.owner not in (None, facts.name):
         result.append(Outcome("the data cannot be read: held back", facts.now, world, held=True))
-    return result + [Outcome("the data cannot be read: it goes on", facts.now, world)]
+    return result + [Outcome("the data cannot be read: it stays", facts.now, world)]
 
 
 def start(facts, world):
-    """decide(), and what unfinished starts and failing calls add to it."""
+    """decide(), and the further results of unfinished starts and failing calls."""
     if facts.name in world.presumed and world.owner != facts.name:
         sure = world.but(presumed=world.presumed - {facts.name})
         return start(facts, sure) + start(facts, sure.but(accepted=sure.accepted - {facts.name}))
@@ -412,15 +411,15 @@ def start(facts, world):
 
 
 def interrupted(facts, world):
-    """A start that was cut or killed: nothing done yet, or what it was about to do."""
+    """A start that was cut or killed: it has done nothing yet, or all that it was about to do."""
     # If etcd may start anyway, the closing record is over.
     result = [Outcome("nothing was done yet", facts.now, one) for one in {world, world.but(closed=None)}]
     return result + [one for one in start(facts, world) if not one.held]
 
 
 def late(world, name, default):
-    """etcd had the data in a run that took nothing over, and somebody recorded it (corrections, 2): no later boot takes
-    that back by itself."""
+    """etcd had the data in a run that took nothing over, and a program recorded it (corrections, 2): no later boot undoes
+    that automatically."""
     if world.owner is None:
         return [world]
     if world.owner == name:

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks the English of texts against tests/lint/language.words.
 
-language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. Markdown, man pages, the catalog and HTML are
-read as a person sees them: without markup, code and the rules of tables. C and JavaScript are read for comments and
-string literals, shell for comments and messages. Python, make, units and settings are read for comments, and packages
-also for descriptions. language.allow has the exceptions, each with a reason.
+language.py FILE...: prints "FILE:LINE: WHAT: TEXT" for each finding. The kind of a file decides how it is read:
+
+  Markdown, man pages, the catalog, HTML    as a person sees them: without markup, code and the rules of tables
+  C, JavaScript                             comments and string literals
+  shell                                     comments, and the quoted words of commands that print
+  Python                                    comments and docstrings
+  JSON, YAML                                titles and descriptions
+  make, units, packages, settings           comments and descriptions
+
+language.allow has the exceptions, each with a reason.
 """
 import os
 import re
@@ -158,21 +164,42 @@ def comments_of_lines(text, mark):
             parts.append(words.strip(" -"))
 
 
+def comments_at_ends(text):
+    """(line, text) of each comment of three words or more after code."""
+    for match in re.finditer(r"^[^#\n]*[^#\s][^#\n]*[ \t]# (?!shellcheck)([^\n]*)$", text, flags=re.M):
+        if len(match.group(1).split()) > 2 and match.group().count('"', 0, match.start(1) - match.start()) % 2 == 0:
+            yield text.count("\n", 0, match.start()) + 1, match.group(1)
+
+
 def messages_of_shell(text):
     """(line, text) of what a script says: the quoted words of commands that print, and of those that end a test."""
     says = r"\b(?:echo|printf|say|note|fail|die|broken|told|skip|skip_case|not_ok)\b(?: [^\"'\n|;&()]*)? "
-    for match in re.finditer(says + r'"((?:[^"\\\n`]|\\.|\$\([^)\n]*\))*)"', text):
-        words = re.sub(r"\$\([^)]*\)|\$\{[^}]*\}|\$\w+|%[sdu]", "N", match.group(1))
-        if len(words.split()) > 3:
-            yield text.count("\n", 0, match.start()) + 1, words
+    quoted = r"""(?:"((?:[^"\\\n`]|\\.|\$\([^)\n]*\))*)"|'([^'\n]*)')"""
+    for match in re.finditer(says + quoted, text):
+        words = re.sub(r"\$\([^)]*\)|\$\{[^}]*\}|\$\w+|%[sdu]", "N", match.group(1) or match.group(2) or "")
+        for part in words.split("\\n"):
+            if len(part.split()) > 3:
+                yield text.count("\n", 0, match.start()) + 1, part
+
+
+def docstrings(text):
+    """(line, text) of each paragraph of the docstrings of Python."""
+    for match in re.finditer(r'^\s*"""(.*?)"""', text, flags=re.M | re.S):
+        lines = re.sub(r"\n(?: {4}(?=\S))?", "\n# ", match.group(1))
+        for number, part in comments_of_lines("# " + lines, "#"):
+            yield text.count("\n", 0, match.start(1)) + number, part
 
 
 def descriptions(text):
-    """(line, text) of each description of a package: of Debian's control file, of a spec file, of a unit."""
-    found = r"^Description:[^\n]*\n((?: [^\n]*\n)+)|^%description[^\n]*\n((?:[^%\n][^\n]*\n)+)|^(?:Description=|Summary: +)([^\n]*)"
+    """(line, text) of each description: of a package of Debian or Fedora, of a unit, of JSON and YAML."""
+    found = (
+        r"^(?:Description: |Description=|Summary: +)([^\n]*)(?:\n((?: [^\n]*\n)+))?|^%description[^\n]*\n((?:[^%\n][^\n]*\n)+)"
+        r"|^\s*\"?(?:title|summary|description)\"?: \"([^\n]*)\",?$"
+    )
     for match in re.finditer(found, text, flags=re.M):
-        for part in re.split(r"\n *\.?\n", match.group(1) or match.group(2) or match.group(3)):
-            yield text.count("\n", 0, match.start()) + 1, part
+        for group in match.groups(default=""):
+            for part in re.split(r"\n *\.?\n", group):
+                yield text.count("\n", 0, match.start()) + 1, part.replace('\\"', '"')
 
 
 def literals_of_javascript(text):
@@ -214,8 +241,9 @@ def sentences(text, ends=".!?"):
 def check(path, table, exceptions):
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    name = os.path.basename(path)
-    if path.endswith((".c", ".h")):
+    if path.endswith(".css"):
+        blocks, plain = comments_of_c(text), plain_c
+    elif path.endswith((".c", ".h")):
         # A long literal of a test is a script or a document.
         literals = literals_of_c(text)
         if path.startswith("tests/"):
@@ -223,18 +251,22 @@ def check(path, table, exceptions):
         blocks, plain = [*literals, *comments_of_c(text)], plain_c
     elif path.endswith((".js", ".mjs")):
         blocks, plain = [*literals_of_javascript(text), *comments_of_c(text)], plain_javascript
-    elif path.endswith(".html"):
+    elif path.endswith((".html", ".xml")):
         blocks, plain = text_of_html(text), str
     elif re.search(r"\.[1-8]$", path):
         blocks, plain = blocks_of_man(text), plain_man
-    elif path.endswith((".md", ".catalog")) or name == "README" or os.path.dirname(path) == "data/examples":
+    elif path.endswith((".md", ".catalog")) or os.path.dirname(path) == "data/examples":
         blocks, plain = blocks_of_markdown(text), plain_markdown
+    elif path.endswith(".json"):
+        blocks, plain = descriptions(text), plain_markdown
+    elif path.endswith(".py") or re.match(r"#!.*python", text):
+        blocks, plain = [*comments_of_lines(text, "#"), *docstrings(text)], plain_markdown
+    elif path.endswith((".sh", ".bash")) or re.match(r"#!.*\b(ba)?sh\b", text):
+        blocks, plain = [*comments_of_lines(text, "#+"), *comments_at_ends(text), *messages_of_shell(text)], plain_markdown
     elif path.endswith(".cil"):
         blocks, plain = comments_of_lines(text, ";"), plain_markdown
     else:
         blocks, plain = [*comments_of_lines(text, "#+"), *descriptions(text)], plain_markdown
-        if path.endswith((".sh", ".bash")) or re.match(r"#!.*\b(ba)?sh\b", text):
-            blocks += messages_of_shell(text)
     for line, block in blocks:
         shown = plain(block)
         if path.endswith((".c", ".h")) and len(shown.split()) < 3:
