@@ -133,7 +133,7 @@ defragmented() {
 		}
 		systemctl is-active $timer
 		grow
-		becomes "small by itself" small
+		becomes "small automatically" small
 		becomes "said" at_rest
 		systemctl stop etcd
 		! systemctl is-active --quiet $timer || { echo "the timer stays"; false; }

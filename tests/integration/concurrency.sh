@@ -166,7 +166,7 @@ lock_of_the_dead() {
 	kill -KILL "$HOLDER"
 	wait "$STARTED" || true
 	assert_some "left by the dead" "$(leftovers | wc -l)"
-	printf '1 backup of somebody who is still there\n' >"$(state lock)"
+	printf '1 backup of a process that still runs\n' >"$(state lock)"
 	assert_exit 0 gbe backup alive
 	assert_eq "leftovers" "$(leftovers)" ""
 	rm "$(state lock)"

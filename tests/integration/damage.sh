@@ -164,7 +164,7 @@ manifest() {
 	if [[ $2 == newer ]]; then
 		holds "a newer program's backup is one" "$A_STATE"
 	else
-		holds "there is nothing to restore: B goes on" "$B_STATE"
+		holds "there is nothing to restore: B keeps its data" "$B_STATE"
 		assert_eq "what does not parse is not touched" "$(tree_digest "$entry/data")" "$before"
 	fi
 	gbe list >/dev/null

@@ -43,7 +43,7 @@ seq_58() {
 	booted A
 	started
 	assert_match "prerun" "$(<"$PRERUN_LOG")" "*rule 10a*member of a cluster*remove*add*"
-	owner_is "A goes on" B
+	owner_is "A keeps the data" B
 	assert_eq "backups that a restore displaced" "$(backups '.grade == "bad"')" 0
 	wait_members 3
 	judge green
@@ -79,7 +79,7 @@ seq_58_return() {
 	roll_back_to A
 	started
 	assert_match "prerun" "$(<"$PRERUN_LOG")" "*rule 10b*member of a cluster*"
-	owner_is "A goes on" B
+	owner_is "A keeps the data" B
 }
 
 # The others are away: a rollback of this device does not bring them back. A learner has no vote.

@@ -50,7 +50,7 @@ scene_not_enabled() {
 	reboot
 	booted B
 	started
-	holds "nobody judges: B's data stays" "$B_STATE"
+	holds "without a verdict B's data stays" "$B_STATE"
 }
 
 # An update that repairs the red A fails too. Then another one succeeds.
@@ -85,7 +85,7 @@ scene_accidental() {
 	a_b_green "$1"
 	from_menu A
 	started
-	holds "A goes on" "$B_STATE"
+	holds "A keeps the data" "$B_STATE"
 	put by "A, by accident"
 	judge green
 	state=$(etcd_state)
@@ -199,7 +199,7 @@ scene_no_store() {
 	booted B
 	started
 	start_etcd
-	holds "the ledger is gone with the store: nobody's data, backed up" "$A_STATE"
+	holds "without ledger and store the data has no owner, and is backed up" "$A_STATE"
 	b_writes
 	fails_back
 	judge green

@@ -114,7 +114,7 @@ seq_66() {
 	A_STATE=$(etcd_state)
 	judge green
 	reboot "$karg"
-	a_is_back # carried out once
+	a_is_back # the request was done once
 	reboot
 	a_is_back
 	reboot "$karg"

@@ -18,7 +18,7 @@ seq_20() {
 	B_STATE=$(etcd_state)
 	reboot
 	booted B
-	holds "nobody judges: a reboot keeps the data" "$B_STATE"
+	holds "without a verdict a reboot keeps the data" "$B_STATE"
 	weeks_pass
 	put months later
 	B_STATE=$(etcd_state)
@@ -256,7 +256,7 @@ seq_34() {
 	A_STATE=$(etcd_state)
 	roll_back_to A
 	started
-	holds "the same system: its data goes on" "$A_STATE"
+	holds "the same system keeps its data" "$A_STATE"
 }
 
 # 35: C booted, B, A pinned; A from the GRUB menu "for a look"

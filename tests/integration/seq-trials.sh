@@ -71,7 +71,7 @@ seq_09_unjudged() {
 	power_on
 	booted B
 	started
-	holds "nobody judged it" "$B_STATE"
+	holds "B has no verdict" "$B_STATE"
 	judge red
 	reboot
 	booted B
@@ -325,7 +325,7 @@ seq_18() {
 	reboot
 	booted C
 	started
-	holds "C goes on with them" "$B_STATE"
+	holds "C keeps B's data" "$B_STATE"
 	put owner C
 	judge red
 	reboot

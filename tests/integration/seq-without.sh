@@ -75,7 +75,7 @@ seq_44() {
 	reboot
 	booted A2
 	started
-	holds "A' goes on with Z's work" "$Z_STATE"
+	holds "A' keeps Z's data" "$Z_STATE"
 	put owner A2
 	judge red
 	reboot

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""bucket-holds.py OBJECTS CACHE [NAME=SHA256...]: what a bucket of bucket-server.py really holds, without asking it.
-Prints the names of the snapshots there, each of which has a meta file. Fails where one is not whole: its data, which
-must have the checksum that etcd puts behind a snapshot, and be the one of that SHA-256, where one is given."""
+"""bucket-holds.py OBJECTS CACHE [NAME=SHA256...]: reads the snapshots in a bucket of bucket-server.py from its files.
+Prints the name of each snapshot that has a meta file. Fails if a snapshot is not whole: its data must end with etcd's
+checksum, and must have the given SHA-256."""
 import gzip
 import hashlib
 import json

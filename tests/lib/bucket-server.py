@@ -1,39 +1,39 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""bucket-server.py: a server of S3's API that goes wrong as it is told. Of the standard library only.
+"""bucket-server.py: a server of S3's API that fails on request. Needs only the standard library.
 
-It does what S3 does with objects (PUT, GET, HEAD, DELETE), listings (version 2), multipart uploads and signatures
-(version 4, all of it checked, also the digest of the body), path-style. Objects outlive it: see Store. A conditional
-PUT gets 501. Each request has a line in the log when it is answered (or when it hangs):
+The server implements objects (PUT, GET, HEAD, DELETE), listings (version 2), multipart uploads and signatures, with
+path-style addresses. Signatures are version 4 and are checked completely, with the digest of the body. Objects stay on
+disk, see Store. A conditional PUT gets 501. Each request has a line in the log when it is answered (or when it hangs):
 
-    METHOD TARGET STATUS RECEIVED FAULT        STATUS is 000 where none was sent, FAULT is - where there is none
+    METHOD TARGET STATUS RECEIVED FAULT        STATUS is 000 without an answer, FAULT is - without a fault
 
-The control file is read anew for each request, a line each; the first that fits and is not used up counts (a line
-counts the requests that come as far as to it):
+The control file is read again for each request. Each line is a fault, and the first line that matches counts, unless it
+is used up. A line counts the requests that reach it:
 
     METHOD-REGEX TARGET-REGEX FAULT [COUNT]    TARGET is /path?query as sent; COUNT: N times, or A-B: the Ath to the Bth
-    clock SECONDS                              the server's clock goes so much ahead, also in its Date
+    clock SECONDS                              the server's clock is so many seconds ahead, also in its Date
 
-A word that begins with # is ignored. A line with it counts as another line, with a COUNT of its own. Faults:
+A word that begins with # is ignored. A line with such a word is a different line, with its own COUNT. Faults:
 
     500 503 403 404 400 409 501 301[:URL] 307[:URL], or a name of ERRORS: S3's answer of that kind
     reset            the connection is reset after the request was read; nothing was done
-    unanswered       all is done, then the connection is reset
-    cut:N            reset after N bytes of the body: of the request's, where it has one, else of the answer's
+    unanswered       the request is done, then the connection is reset
+    cut:N            reset after N bytes of the request's body, or of the answer's if the request has none
     hang[:SECONDS]   the request is read, and never answered
-    late:SECONDS     as ever, but later
+    late:SECONDS     the usual answer, but later
     slow:N           N bytes a second, both ways
     wrong-etag       the ETag of something else
     long-etag        an ETag that is no digest
     truncated[:N]    an answer's body of N bytes (half), with the Content-Length of all, then an orderly end
     short-read       half of an object, with the Content-Length of that half
-    flipped          an object with a bit of its last byte another one
-    forget           200 or 204, and nothing was done
+    flipped          an object with one changed bit in its last byte
+    forget           200 or 204, but nothing was done
     complete-200-with-error    200 with spaces and an <Error>
-    spaces:SECONDS   an XML answer begins at once, with spaces for so long
+    spaces:SECONDS   an XML answer begins at once, with spaces for that time
     xml-bomb xml-nested xml-huge xml-cut xml-foreign    instead of an XML answer
-    page xhtml       200 and a web page to every question: by its type, or well-formed XML with an ETag
-    endless          a listing has one more page, always
+    page xhtml       200 and a web page for every request: by its type, or well-formed XML with an ETag
+    endless          a listing always has one more page
     huge-headers     headers without end
     many-names[:N]   N (100000) more names in a listing
     odd-names        more names in a listing, that a careless client trips over
@@ -81,7 +81,7 @@ WRONG_ETAG = "00000000000000000000000000000bad"
 
 
 class Refused(Exception):
-    """An answer of S3's that is an error."""
+    """An error that S3 answers with."""
 
     def __init__(self, code, message="", extra="", headers=()):
         Exception.__init__(self, code)
@@ -89,7 +89,7 @@ class Refused(Exception):
 
 
 class Gone(Exception):
-    """The connection is no more."""
+    """The connection is closed."""
 
 
 def quote(text):
@@ -194,7 +194,7 @@ class Store:
 
 
 class Control:
-    """What goes wrong, and when."""
+    """The faults, and the requests that they hit."""
 
     def __init__(self, path):
         self.path, self.seen, self.lock = path, {}, threading.Lock()
@@ -252,7 +252,7 @@ def fault_xml(kind):
 
 
 def odd_names(prefix):
-    """Names that no client of ours has made, as a bucket may hold them or a server may make them up."""
+    """Names that our client never makes. Another client or a faulty server may produce them."""
     entry = prefix + "2026-01-01T00:00:00Z-000001/"
     return [prefix, prefix + "..", prefix + "../escaped", prefix + "./a", prefix + "/absolute", "/etc/passwd",
             prefix + "\x01\x02\x1b[31mred", prefix + "two\nlines", prefix + "tab\there", prefix + " ",
@@ -324,7 +324,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     expects = False
 
     def before(self):
-        """Faults that come before anything is done."""
+        """Faults before the request is done."""
         fault = self.fault
         code = NUMBERS.get(fault, fault)
         if code in ERRORS:
@@ -498,7 +498,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def send_body(self, source, size):
-        """SIZE bytes of what SOURCE(N) gives, as far as the fault lets them through."""
+        """SIZE bytes from SOURCE(N), unless the fault stops them."""
         stop, block = size, BLOCK
         if self.fault == "truncated":
             stop = min(size, int(self.value) if self.value else size // 2)

@@ -82,7 +82,7 @@ bucket_objects() {
 	find "$BUCKET_DIR/objects/${1-}" -name '*.json' -exec jq -r .key {} + | LC_ALL=C sort
 }
 
-bucket_uploads() { # uploads that were neither completed nor aborted: ID KEY
+bucket_uploads() { # uploads that are still open: ID KEY
 	find "$BUCKET_DIR/uploads" -name upload.json -exec jq -r '.id + " " + .key' {} + | LC_ALL=C sort
 }
 

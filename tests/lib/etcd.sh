@@ -19,8 +19,8 @@ ETCD_HOST=127.0.0.1
 ETCD_PORT=
 ETCD_IN=() # a command that starts etcd elsewhere
 ETCD_LOG=
-PEER_PIDS=() # the options that each other member was started with
-PEER_OPTIONS=()
+PEER_PIDS=()
+PEER_OPTIONS=() # command-line options of each other member
 declare -gA ETCD_OF=() # deployment -> its etcd, if it has another one
 
 # Takes two consecutive free ports below the range that the kernel hands out.

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""fits.py SCHEMAS DIR: says whether DIR/fits.json fits, one time after the other: the name of a schema comes in a line
-through the pipe DIR/fits, a line goes back through DIR/fitting: what is wrong, or nothing. One process for all
-of a suite's questions: to get ready takes it far longer than to answer."""
+"""fits.py SCHEMAS DIR: compares DIR/fits.json with a schema, many times. Each line of the pipe DIR/fits names a schema.
+Each answer is a line in the pipe DIR/fitting: the difference, or an empty line. One process answers all questions of a
+suite, since its start takes much longer than an answer."""
 import json
 import sys
 

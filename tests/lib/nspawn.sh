@@ -11,7 +11,7 @@ LEADER=    # the machine's process 1
 ENDED=     # how it went down: off, reboot or cut
 BOOTS=()   # what was booted, in order
 CONSOLE=   # the console of this boot
-DEVICE_ETCD_PORT=2379 # address at which etcd answers without TLS
+DEVICE_ETCD_PORT=2379 # port at which etcd answers without TLS
 START_LIMIT=${START_LIMIT:-60}
 
 # machine_begin [BASE...]: is called once a suite, after suite_begin.

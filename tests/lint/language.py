@@ -172,13 +172,13 @@ def comments_at_ends(text):
 
 
 def messages_of_shell(text):
-    """(line, text) of what a script says: the quoted words of commands that print, and of those that end a test."""
-    says = r"\b(?:echo|printf|say|note|fail|die|broken|told|skip|skip_case|not_ok)\b(?: [^\"'\n|;&()]*)? "
+    """(line, text) of messages: of quoted words after a command that prints or fails, and of a command's first words."""
+    says = r"\b(?:echo|printf|say|note|fail|die|broken|told|skip|skip_case|not_ok)\b(?: [^\"'\n|;&()]*)? |(?:^|[;&|{(!])\s*\w+ "
     quoted = r"""(?:"((?:[^"\\\n`]|\\.|\$\([^)\n]*\))*)"|'([^'\n]*)')"""
-    for match in re.finditer(says + quoted, text):
+    for match in re.finditer("(?:%s)%s" % (says, quoted), text, flags=re.M):
         words = re.sub(r"\$\([^)]*\)|\$\{[^}]*\}|\$\w+|%[sdu]", "N", match.group(1) or match.group(2) or "")
         for part in words.split("\\n"):
-            if len(part.split()) > 3:
+            if len(part.split()) > 2:
                 yield text.count("\n", 0, match.start()) + 1, part
 
 

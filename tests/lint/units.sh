@@ -101,7 +101,7 @@ for unit in "${units[@]}"; do
 		;;
 	esac
 done
-[ ${#units[@]} -gt 0 ] || not_ok units "there are none"
+[ ${#units[@]} -gt 0 ] || not_ok units "no unit was found"
 
 # Shared settings are written once.
 check sandbox-shared "$(for unit in "${units[@]}"; do

@@ -14,7 +14,7 @@ MINE = ("type", "properties", "required", "items", "enum")
 
 
 def merged(new, old):
-    """The node @old with the structure of @new; the members keep their order."""
+    """The node @old with the structure of @new. The members keep their order."""
     node = {}
     # The words of a text, or its only value, are finer than its type.
     for key in ("enum", "const"):
@@ -89,7 +89,8 @@ def with_more(new, old):
 
 
 def structures(tables):
-    """File name -> structure; "and more": members that no table has are kept. None: written by hand. Of an answer made of others: key -> file name."""
+    """File name -> structure. "and more": members that no table has are kept. None: written by hand. An answer made of
+    other answers has key -> file name."""
     made, forms = {}, {}
     for answer in tables:
         name = answer["file"]

@@ -102,7 +102,7 @@ return_accidental() {
 	a_b_green "$1"
 	from_menu A
 	booted A
-	holds "A goes on" "$B_STATE"
+	holds "A keeps the data" "$B_STATE"
 	judged green
 	put by "A, by accident"
 	A_STATE=$(etcd_state)

@@ -114,7 +114,7 @@ north() {
 begins_not() {
 	[[ $1 == restore-exchanged || $1 == cluster-set-aside || $1 == cluster-settings-moved ]] || return 0
 	systemctl reset-failed etcd || true
-	! systemctl start etcd || wrong "etcd begins anew after $1"
+	! systemctl start etcd || wrong "etcd starts with empty data after $1"
 	greenboot-etcd status | grep "1. greenboot-etcd cluster" || wrong "status does not say why"
 	! greenboot-etcd explain | grep "mask --runtime" || wrong "a mask is no way out of it"
 }
@@ -1020,7 +1020,7 @@ rejoins_first() {
 				[[ -e /var/lib/greenboot-etcd/cluster ]] || wrong "it was not cut at $point"
 				# The next boot does the same.
 				systemctl reset-failed etcd || true
-				[[ $point == cluster-entered ]] || ! systemctl start etcd || wrong "etcd begins anew after $point"
+				[[ $point == cluster-entered ]] || ! systemctl start etcd || wrong "etcd starts with empty data after $point"
 				for i in {1..20}; do greenboot-etcd cluster rejoin --if-needed; ! member_works "3 3 3" || break; sleep 0.5; done
 				member_is "back after $point" "3 3 3"
 				gets
@@ -1034,7 +1034,7 @@ rejoins_first() {
 			systemctl stop etcd
 			rm -r /var/lib/etcd/default/member
 			systemctl reset-failed etcd || true
-			! systemctl start etcd || wrong "etcd begins anew without data"
+			! systemctl start etcd || wrong "etcd starts without its data"
 			is "prerun" "$(systemctl show -P ExecMainStatus greenboot-etcd-prerun)" 5
 			for i in {1..20}; do greenboot-etcd cluster rejoin --if-needed; ! member_works "3 3 3" || break; sleep 0.5; done
 			member_is "back without data" "3 3 3"
