@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Each script is read by shellcheck alone, which takes milliseconds. A script with findings is read again together with the
-# files that it sources, which takes seconds: variables that they set or use are not findings.
+# files that it sources, which takes seconds. Variables that they set or use are not findings.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"
 
