@@ -4,9 +4,9 @@
 ## Targets
 ##   all                the programs (default)
 ##   store, certs, cluster  one of the optional programs, with the library that it needs
-##   check              what a newcomer runs: check-unit, lint, the selected cases of check-integration, one total
+##   check              check-unit, lint and the selected cases of check-integration, with one total
 ##   check-all          every test, as CI plays them, in some 50 minutes (root; make deps-all)
-##   check-covers       whether the selected cases touched each verb, rule and promise; check ends with it
+##   check-covers       fail if the selected cases missed a verb, rule or promise; last part of check
 ##   check-unit         the unit tests (libcheck), against a build with fault points
 ##   check-integration  the programs on real file systems, ostree and etcd (root; skipped without)
 ##   check-differential N=200 [SEED=1] [CASE=N]  verify against the real etcd, on directories
@@ -16,22 +16,21 @@
 ##                      programs (root; README in tests/histories)
 ##   check-crash        power cuts, kills and errors at every step of every operation (root; README
 ##                      in tests/crash)
-##   check-mutations    takes one guard after the other out of the program and wants a test to fail
-##   demo-powercut      for people: a restore whose power goes away, beside mv, cp and rm (root)
+##   check-mutations    remove each guard from the program in turn, and expect a test to fail
+##   demo-powercut      for people: a restore during a power cut, compared with mv, cp and rm (root)
 ##   check-system       systemd boots ostree deployments with etcd and greenboot, in nspawn (root)
 ##   check-page         the Cockpit page in a browser, on Cockpit's own server (root); pictures in build/page
-##   page-pictures      check-page, and the pictures of docs from it
+##   page-pictures      check-page, and the pictures for docs
 ##   check-vm           GRUB, a kernel, dracut's initramfs and all that in virtual machines (root, QEMU)
 ##   demo-vm            for people: a bad update there, GRUB's countdown, and the data is back (root)
 ##   lint               layers, purity, catalog, NEEDED, shellcheck, formatting, ... (tests/lint/)
 ##   warnings           the whole tree under strict warnings as errors, with gcc and with clang
 ##   asan               check-unit and check-integration with AddressSanitizer and UBSan
 ##   valgrind           unit tests and the programs at work under valgrind's memory check (root)
-##   fuzz               every parser, each for FUZZ_SECONDS (clang); what they have found so far and
-##                      what they began with is replayed by check-unit
+##   fuzz               fuzz every parser for FUZZ_SECONDS (clang); check-unit replays the corpora and findings
 ##   demo               the rollback story on a real etcd and a real ostree sysroot (root)
-##   bench              the figures of docs beside what a user would run instead (root)
-##   bench-story        what a good and a bad update cost a machine with a database of 8 GB (root)
+##   bench              the figures of docs, compared with the tools that a user would run instead (root)
+##   bench-story        the cost of a good and a bad update on a machine with a database of 8 GB (root)
 ##   completions        write the tables of data/completion from those of the programs
 ##   holds              write the table of holds into the pages
 ##   schemas            write data/schema from the tables of the answers; titles and descriptions stay
@@ -41,7 +40,7 @@
 ##   deb                Debian packages in build/deb (dpkg-buildpackage); NOCHECK=1 skips the unit tests
 ##   check-deb          lints them; installs, upgrades and purges them with dpkg in a root of their own (root)
 ##   source-archive     the tree as a tarball, for rpmbuild
-##   dist               what a release is: HEAD as a tarball in build/dist, with its SHA-256 beside it
+##   dist               a release: HEAD as a tarball in build/dist, and its SHA-256
 ##   install            install below $(DESTDIR)$(prefix)
 ##   uninstall          remove the files that install with the same variables writes
 ##   clean              remove build/
@@ -52,38 +51,39 @@
 ##
 ## Knobs
 ##   V=1                show the commands
-##   D=asan,ubsan       sanitizers, each combination in a build directory of its own
-##   HARDEN=0           without stack protector, FORTIFY_SOURCE and the like (sanitizers: never with)
+##   D=asan,ubsan       sanitizers; each combination has its own build directory
+##   HARDEN=0           without stack protector, FORTIFY_SOURCE and similar options (never used with sanitizers)
 ##   FAULTS=1           build the named fault points in (tests only: reads the environment)
 ##   WERROR=1           warnings are errors (CI)
 ##   BTRFS=auto|yes|no  use libbtrfsutil (auto: when pkg-config finds it)
 ##   TEST=GLOB          only the suites with such a name, e.g. TEST='core-*'
-##   LEVEL=ci|full|nightly  how much the suites do (default ci; bench: full)
-##   -j N               compile so many files at the same time (default: one a processor)
-##   JOBS=N             suites run at the same time (default: one a processor); of unit tests and of those
-##                      that wait for etcd, twice as many
+##   LEVEL=ci|full|nightly  amount of tests in the suites (default ci; bench: full)
+##   -j N               compile N files at the same time (default: one for each processor)
+##   JOBS=N             run N suites at the same time (default: one for each processor); twice as many unit
+##                      tests and suites that wait for etcd
 ##   CASES=selected|rest  of check-integration: the cases of tests/integration/selected, or all others (default: all)
-##   AGAIN=N            cases that may fail once where they boot and wait (default 0; CI: 3)
-##   FUZZ_SECONDS=N     for each parser (default 60); or RUNS=N, how often
+##   AGAIN=N            up to N failed cases of suites that boot and wait are played again (default 0; CI: 3)
+##   FUZZ_SECONDS=N     seconds for each parser (default 60); or RUNS=N, the number of runs
 ##   TARGET=NAME        only this parser
 ##   DEMO_FS=xfs|btrfs|ext4|xfs-noreflink|none  file system of the demo (default xfs)
 ##   PROGRAMS='store certs cluster'  which optional programs are built, tested and installed (default: all)
 ##   VARIANT=NAME       build in build/NAME (default: default)
 ##   CC CFLAGS CPPFLAGS LDFLAGS LDLIBS AR NM OBJCOPY PKG_CONFIG INSTALL  respected, also on the command line:
-##                      what the build itself needs is added, never lost
+##                      the build adds the flags that it needs
 ##
 ## Directories for install
 ##   DESTDIR prefix=/usr bindir libexecdir sysconfdir=/etc localstatedir=/var mandir docdir datadir
 ##   greenbootdir=$(prefix)/lib/greenboot systemdsystemunitdir systemgeneratordir tmpfilesdir
 ##   catalogdir dracutmodulesdir bashcompletiondir zshcompletiondir fishcompletiondir selinuxdir sosdir cockpitdir metainfodir
 ##
-## The build lands in build/$(VARIANT)[-sanitizers][-faults]: greenboot-etcd, hooks/NAME with the library
-## that they share and hooks/greenboot-etcd-PROGRAM, archives for the tests, tests/unit/NAME. Logs of the tests: build/test-logs[-sanitizers].
+## The build directory is build/$(VARIANT)[-sanitizers][-faults]. It has greenboot-etcd, hooks/NAME with the shared library,
+## hooks/greenboot-etcd-PROGRAM, archives for the tests, and tests/unit/NAME. Logs of the tests are in
+## build/test-logs[-sanitizers].
 
 VERSION := 0.2.1
 
 MAKEFLAGS += --no-print-directory
-# Without -j there are as many jobs as processors. A make that another one starts has the other one's.
+# Without -j there are as many jobs as processors. A recursive make uses the jobs of its parent.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS")),0)
 MAKEFLAGS := $(MAKEFLAGS) -j$(shell nproc)
 endif
@@ -152,11 +152,11 @@ tmpfilesdir ?= $(prefix)/lib/tmpfiles.d
 catalogdir ?= $(prefix)/lib/systemd/catalog
 dracutmodulesdir ?= $(prefix)/lib/dracut/modules.d
 bashcompletiondir ?= $(datadir)/bash-completion/completions
-# Debian's zsh looks into vendor-completions, others into site-functions.
+# Debian's zsh reads vendor-completions, others read site-functions.
 zshcompletiondir ?= $(datadir)/zsh/$(if $(wildcard /usr/share/zsh/vendor-completions),vendor-completions,site-functions)
 fishcompletiondir ?= $(datadir)/fish/vendor_completions.d
 selinuxdir ?= $(datadir)/selinux/packages/targeted
-# Where sos looks depends on the version of Python: the package says it.
+# The directory of sos's plugins depends on the version of Python, so the package sets it.
 sosdir ?= $(datadir)/greenboot-etcd/sos
 cockpitdir ?= $(datadir)/cockpit/greenboot-etcd
 metainfodir ?= $(datadir)/metainfo
@@ -192,12 +192,11 @@ logs := build/test-logs$(suffix)
 
 Q := $(if $(filter 1,$(V)),,@)
 quote = '$(subst ','\'',$(1))'
-# Nothing with V=1 (the command stands there) and with make -s.
+# Empty with V=1, which shows the command, and with make -s.
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter 1,$(V))$(silent),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
-# These start a make of their own in the same build directory: one after the other, each with all the
-# jobs that -j allows.
+# These targets start a make in the same build directory, so they run one after the other, each with all jobs of -j.
 ifneq ($(word 2,$(MAKECMDGOALS)),)
 ifneq ($(filter check check-% lint warnings asan fuzz demo demo-powercut bench install uninstall clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
@@ -206,8 +205,7 @@ endif
 
 # ---- flags ---------------------------------------------------------------------------------------
 
-# Looked up once, when a recipe first needs it, not while the Makefile is read: clean and help do
-# without pkg-config.
+# pkg-config runs once, when a recipe first needs it, and not while make reads this file: clean and help work without it.
 pkg_modules := glib-2.0 gio-2.0 gio-unix-2.0 json-glib-1.0 ostree-1 libsystemd libcurl libcrypto \
 	libarchive yaml-0.1
 pkg = $(shell $(PKG_CONFIG) $(1))$(if $(filter-out 0,$(.SHELLSTATUS)),$(error \
@@ -222,8 +220,7 @@ pkg_libs = $(call once,pkg_libs,$(call pkg,--libs $(modules)))
 check_cflags = $(call once,check_cflags,$(call pkg,--cflags check))
 check_libs = $(call once,check_libs,$(call pkg,--libs check))
 
-# tests/lint/canary.sh proves that each of these does its work, in gcc and in clang (which does not know
-# all of them).
+# tests/lint/canary.sh proves that each of these works in gcc and in clang. (clang lacks some of them.)
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wformat=2 -Wformat-signedness -Wpointer-arith -Wundef -Wvla \
 	-Wswitch-enum -Wimplicit-fallthrough -Wwrite-strings -Wdate-time \
@@ -231,14 +228,14 @@ warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	$(if $(findstring clang,$(CC)),-Wno-unknown-warning-option) \
 	$(if $(filter 1,$(WERROR)),-Werror)
 
-# GLib's API is held to what RHEL 9 has. _GNU_SOURCE is empty so that a file may define it, too.
+# GLib's API is limited to that of RHEL 9. _GNU_SOURCE is empty so that a file may also define it.
 gbe_cppflags := -Isrc -D_GNU_SOURCE= -D_FILE_OFFSET_BITS=64 -DGBE_VERSION='"$(VERSION)"' \
 	-DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_68 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_68
 gbe_cflags := -std=gnu11 -fPIC -fno-strict-aliasing -ffunction-sections -fdata-sections $(warnings)
 gbe_ldflags := -Wl,--gc-sections -Wl,--as-needed -Wl,-z,now -Wl,-z,relro
 
-# What Fedora and Debian build with, whoever builds; CFLAGS may take back any of it. Some are for some processors, and a
-# compiler that does not know one does without. (PIE, RELRO and immediate binding are asked of the linker.)
+# The flags of Fedora and Debian. CFLAGS can undo each of them. Flags that the compiler does not know for this processor
+# are left out. (The linker has options for PIE, RELRO and immediate binding.)
 knows = $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror $(1) -xc -c - -o /dev/null 2>/dev/null && echo $(1))
 hardening = $(if $(filter 1,$(HARDEN)),$(if $(sanitizers),,$(call once,hardening,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 \
 	-fstack-protector-strong $(foreach f,-fstack-clash-protection -fcf-protection -mbranch-protection=standard,$(call knows,$(f))))))
@@ -251,7 +248,7 @@ gbe_cflags += $(sanitize)
 gbe_ldflags += $(sanitize)
 endif
 
-# Relocations in a tenth of the room, where linker and C library know them so (binutils 2.38, glibc 2.36).
+# Relocations need a tenth of the space, if linker and C library support this format (binutils 2.38, glibc 2.36).
 packed := -Wl,-z,pack-relative-relocs
 hash := \#
 probe := $(hash)include <features.h>\n$(hash)if !__GLIBC_PREREQ(2, 36)\n$(hash)error\n$(hash)endif\nint main(void) { return 0; }
@@ -269,10 +266,10 @@ link_shared = $(CC) $(all_cflags) -shared $(gbe_ldflags) $(relocations) -Wl,--no
 # ---- sources -------------------------------------------------------------------------------------
 
 layers := core base fs etcd sys app
-# What all programs share. Of src/cli, the command's table of verbs and the verbs belong to the command alone.
+# The sources that all programs share. Of src/cli, the command's table of verbs and the verbs belong to the command alone.
 cli_sources := src/cli/verbs.c $(wildcard src/cli/verbs/*.c)
 lib_sources := $(wildcard $(layers:%=src/%/*.c) $(layers:%=src/%/*/*.c)) $(filter-out src/cli/verbs.c,$(wildcard src/cli/*.c))
-# The command in the initramfs: its own table of verbs, and these.
+# The command in the initramfs has its own table of verbs, and these sources.
 initramfs_sources := $(wildcard src/initramfs/*.c)
 initramfs_cli := $(wildcard $(addprefix src/cli/verbs/verb-,backup.c list.c show.c verify.c))
 # An optional program: main.c, and the rest of its folder as an archive.
@@ -289,22 +286,22 @@ fuzz_sources := $(call tests_of,fuzz,*.c)
 helper_sources := $(wildcard tests/integration/*.c tests/demo/*.c tests/bench/*.c)
 # Prints the tables of all answers, for the schemas.
 answers_source := tests/schemas/answers.c
-# A disk that records, and what looks at what is left on it.
+# A disk that records its writes, and the programs that examine the result.
 crash_sources := $(wildcard tests/crash/*.c)
 
-# A file of src without fault points is the same in both builds and is compiled once. Paths name no fault points: what
-# is compiled with them lies in a directory whose name ends in -faults.
+# A file of src without fault points is the same in both builds and is compiled once. Files with fault points are compiled
+# into a directory whose name ends in -faults.
 faulty = $(call once,faulty,$(shell grep -l 'include "base/fault\.h"' $(wildcard src/*/*.c src/*/*/*.c)))
 objects = $(foreach s,$(1),$(if $(filter-out $(faulty),$(filter src/%,$(s))),$(plain),$(B))/$(s:.c=.o))
 
-# The programs share a private library, as systemd's do (libsystemd-shared): one copy of the code
-# on the disk and in memory. The version is in its name, so that no other one's is ever loaded. Tests
-# link the archive, with every symbol in reach.
+# The programs share a private library, as systemd's do (libsystemd-shared): one copy of the code on the disk and in memory.
+# The version is in its name, so that the library of another version is never loaded. Tests link the archive, which has
+# every symbol.
 library := $(B)/libgreenboot-etcd.a
 shared_name := libgreenboot-etcd-$(VERSION).so
 shared := $(B)/hooks/$(shared_name)
 exports := $(B)/exports
-# Where the programs look for it: beside themselves; the installed command in libexec.
+# The programs look for the library in their own directory. The installed command looks in libexec.
 rpath_hook := -Wl,-rpath,'$$ORIGIN'
 rpath_cli = -Wl,-rpath,'$$ORIGIN/$(shell realpath -m --relative-to='$(bindir)' \
 	'$(libexecdir)/greenboot-etcd')'
@@ -315,9 +312,9 @@ initramfs := $(if $(initramfs_sources),$(B)/hooks/initramfs)
 optional := $(PROGRAMS:%=$(B)/hooks/greenboot-etcd-%)
 # The second verb of cluster.
 member := $(if $(filter cluster,$(PROGRAMS)),$(B)/hooks/greenboot-etcd-member)
-# cluster may use what certs has.
+# cluster may use the code of certs.
 archives_of = $(patsubst %,$(B)/libgreenboot-etcd-%.a,$(1) $(if $(filter cluster,$(1)),certs))
-# UNIT: a pattern; only those are made.
+# UNIT: a pattern; only matching programs are made.
 units := $(patsubst %.c,$(B)/%,$(if $(UNIT),$(call tests_of,unit,$(UNIT).c),$(unit_sources)))
 # They play the corpora.
 replays := $(patsubst tests/fuzz/%.c,$(B)/tests/unit/fuzz-%,$(wildcard tests/fuzz/*.c)) $(foreach p,$(PROGRAMS),$(patsubst \
@@ -351,7 +348,7 @@ crash-programs: $(crash_programs)
 objects: $(all_objects)
 	@:
 
-# Changes only when a flag does, and makes everything anew then.
+# Changes only when a flag changes. Then everything is compiled again.
 $(sort $(plain)/flags $(B)/flags): FORCE
 	@mkdir -p $(@D)
 	@new=$(call quote,$(compile) | $(link) $(LDLIBS) $(pkg_libs) | $(AR)); \
@@ -365,7 +362,7 @@ $(1)/%.o: %.c $(1)/flags
 endef
 $(foreach directory,$(sort $(plain) $(B)),$(eval $(call compile_into,$(directory))))
 
-# Made from nothing each time, so that a module that is gone does not live on in it.
+# The archive is made from nothing each time, so that a removed module is not left in it.
 $(library): $(call objects,$(lib_sources))
 	$(call say,AR,$@)
 	@rm -f $@
@@ -389,7 +386,7 @@ $(exports): $(call objects,$(cli_sources) $(hook_sources) $(optional_mains) $(op
 		{ echo '{ global:' && cat && echo 'local: *; };'; } >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-# --no-undefined tells what may not be in here.
+# --no-undefined fails if the library needs a symbol of a program.
 $(shared): $(call objects,$(lib_sources)) $(exports)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -400,7 +397,7 @@ $(B)/greenboot-etcd: $(call objects,$(cli_sources)) $(shared) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -Wl,-rpath,'$$ORIGIN/hooks' -o $@ $^ $(LDLIBS) $(pkg_libs)
 
-# A dozen lines each: without the pages that would keep their code apart from their constants.
+# These programs have a dozen lines each, so code and constants share a page.
 $(filter-out $(generator),$(hooks)): $(B)/%: $(B)/%.o $(shared) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -Wl,-z,noseparate-code $(rpath_hook) -o $@ $^ $(LDLIBS) $(pkg_libs)
@@ -412,14 +409,14 @@ $(optional): $(shared) $(library)
 $(member): $(B)/hooks/greenboot-etcd-cluster
 	@ln -sf $(<F) $@
 
-# systemd starts it from a directory of its own, at each boot and reload and before anything else: by
-# itself, and as small as it can be.
+# systemd starts the generator first at each boot and reload, from another directory. So it is linked statically with the
+# archive, and is as small as possible.
 $(generator): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -Wl,-z,noseparate-code -o $@ $^ $(LDLIBS) $(pkg_libs)
 
-# The command with fewer verbs, by itself and without what an initramfs does not have: what stands for it
-# comes first, so that nothing of the archive is taken that would.
+# The command with fewer verbs is linked with the archive, without libraries that an initramfs lacks. Its replacements for
+# their callers come first, so that the linker does not take those from the archive.
 $(initramfs): $(call objects,$(initramfs_sources) $(initramfs_cli)) $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
@@ -428,7 +425,7 @@ $(helpers): $(B)/%: $(B)/%.o $(library)
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $^ $(LDLIBS) $(pkg_libs)
 
-# The tables of the optional programs lie in their mains, which are no mains here.
+# The tables of the optional programs are in their main files, which are linked here without their main function.
 mains_as_parts := $(PROGRAMS:%=$(B)/tests/schemas/main-%.o)
 $(mains_as_parts): $(B)/tests/schemas/main-%.o: $(plain)/src/%/main.o
 	@mkdir -p $(@D)
@@ -438,7 +435,7 @@ $(answers): $(B)/%: $(B)/%.o $(call objects,$(filter-out src/cli/verbs.c,$(cli_s
 	$(call say,LINK,$@)
 	$(Q)$(link) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) $(pkg_libs)
 
-# Of the tests, this alone knows FUSE.
+# Only this test program uses FUSE.
 $(B)/tests/crash/serve.o: private own_cflags = $(call pkg,--cflags fuse3)
 $(B)/tests/crash/blocklog: private own_libs = $(call pkg,--libs fuse3)
 $(B)/tests/crash/blocklog: $(addprefix $(B)/tests/crash/,serve.o disk.o states.o)
@@ -462,10 +459,10 @@ $(fuzzers): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(library)
 	@mkdir -p $(@D)
 	$(Q)$(link) -fsanitize=fuzzer -o $@ $(filter-out $(library),$^) $(library) $(LDLIBS) $(pkg_libs)
 
-# A file that is not there any more is no reason to stop; its users are compiled again.
+# After a file was removed, make compiles its users again instead of stopping.
 -include $(all_objects:.o=.d)
 
-# What lint asks for, so that it looks at the very flags that the build uses.
+# Prints the flags of the build for lint.
 .PHONY: print-compile print-version
 print-compile:
 	@printf '%s\n' $(call quote,$(compile))
@@ -474,8 +471,8 @@ print-version:
 
 # ---- tests ---------------------------------------------------------------------------------------
 
-# What every suite finds in its environment. BUILD: the programs as they are installed;
-# BUILD_FAULTS: the same with fault points, and the unit test programs in tests/unit.
+# The environment of every suite. BUILD: the programs as they are installed; BUILD_FAULTS: the same with fault points, and
+# the unit test programs in tests/unit.
 # (verify_asan_link_order: a device's clock is preloaded, so it comes before ASan's runtime.)
 test_env = TOP='$(CURDIR)' BUILD='$(CURDIR)/$(plain)' BUILD_FAULTS='$(CURDIR)/$(plain)-faults' \
 	LEVEL='$(LEVEL)' JOBS='$(JOBS)' V='$(V)' TEST='$(TEST)' CASES='$(CASES)' SANITIZERS='$(D)' VARIANT='$(VARIANT)' PROGRAMS='$(PROGRAMS)' \
@@ -487,7 +484,7 @@ run_waiting = $(call test_env,$(1)) JOBS=$$((2 * $(JOBS))) tests/run-suites
 
 .PHONY: check check-all check-covers check-unit check-integration check-differential check-histories check-crash \
 	check-system check-vm check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story schemas holds lint warnings asan valgrind fuzz fuzzers demo bench completions format
-# Without a choice of the caller, the selected cases of the integration suites, and a look if they are enough.
+# Without a choice of the caller, the selected cases of the integration suites are played, and check-covers follows.
 selection := $(if $(TEST)$(CASE)$(CASES)$(filter-out ci,$(LEVEL))$(filter-out 3,$(words $(PROGRAMS))),,selected)
 check:
 	@rm -rf $(logs)
@@ -509,7 +506,7 @@ check-unit:
 	@NO_SUITE_IS_FINE='$(NO_SUITE_IS_FINE)' $(call run_waiting,1) unit \
 		$(patsubst %.c,$(plain)-faults/%,$(unit_sources)) $(patsubst $(B)/%,$(plain)-faults/%,$(replays))
 
-# Those that take longest begin, so that none of them is waited for at the end.
+# The longest suites begin first, so that the run does not wait for them at the end.
 integration_suites := $(call tests_of,integration,*.sh)
 integration_first := $(filter $(integration_suites),$(patsubst %,tests/integration/%.sh,damage fs store/store-bucket upkeep run \
 	budget certs cluster/cluster-devices certs/certs-pki))
@@ -544,8 +541,7 @@ demo-powercut:
 	+@$(MAKE) all crash-programs
 	@$(call test_env,0) tests/crash/demo-powercut
 
-# What the images that boot have of this project: the programs as they are installed, with fault points and
-# without.
+# The programs for the images that boot, as they are installed, with fault points and without.
 os-programs:
 	@rm -rf build/system
 	+@$(MAKE) FAULTS=0 install DESTDIR='$(CURDIR)/build/system/program' prefix=/usr
@@ -581,7 +577,7 @@ schemas:
 	@$(plain)/tests/schemas/answers >build/answers.json
 	@python3 tests/schemas/merge.py build/answers.json data/schema
 
-# The two that take longest begin, so that none of them is waited for at the end.
+# The two longest checks begin first, so that the run does not wait for them at the end.
 lint_first := tests/lint/warnings.sh tests/lint/shellcheck.sh
 lint:
 	+@$(MAKE) FAULTS=0 D= all answers-program
@@ -605,7 +601,7 @@ valgrind:
 	@CASE='$(CASE)' SUITES='$(SUITES)' $(call test_env,0) tests/valgrind/run \
 		$(patsubst %.c,$(plain)-faults/%,$(unit_sources))
 
-# What is found lies in build/fuzz-asan-ubsan/found/NAME, as what is new in the corpus.
+# Findings and new files of the corpus are in build/fuzz-asan-ubsan/found/NAME.
 fuzzers: $(fuzzers)
 	@:
 fuzz:
@@ -652,9 +648,9 @@ relocate = sed -e 's|/usr/libexec/greenboot-etcd|$(libexecdir)/greenboot-etcd|g'
 relink = sed -E -e 's@\]\((\.\./)?data/(examples|image)@](\1examples@g' \
 	-e 's@\[([^][]*)\]\((\.\./)?(\.ci|data|greenboot\.d|hooks|rpm|src|tests|CONTRIBUTING|LICENSE)[^()]*\)@\1@g'
 
-# What is installed, once for both targets: they define put, put_text, put_docs and put_link.
-# $(call put,MODE,FILES,DIRECTORY) does nothing without files; put_text follows the directories, and $(4) is put before
-# the names; put_docs follows the links; $(call put_link,TARGET,FILE).
+# The list of installed files, for both targets, which define put, put_text, put_docs and put_link.
+# $(call put,MODE,FILES,DIRECTORY) does nothing without files. put_text replaces the directories in the text, and adds $(4)
+# before the names. put_docs replaces the links. put_link is $(call put_link,TARGET,FILE).
 define installation
 	$(Q)$(call put,0755,$(B)/installed/greenboot-etcd,$(bindir))
 	$(Q)$(call put,0755,$(shared) $(plain_hooks),$(libexecdir)/greenboot-etcd)
@@ -713,8 +709,8 @@ install: all
 	$(Q)$(if $(DESTDIR),,journalctl --update-catalog 2>/dev/null ||) \
 		echo "greenboot-etcd: run journalctl --update-catalog on the target, so that journalctl -x explains the messages"
 
-# The same variables as for install name the same files. Configuration, backups and records stay. A directory goes if its
-# path has this program's name and nothing is left in it.
+# With the variables of install, uninstall removes the same files. Configuration, backups and records stay. An empty
+# directory is removed if its path has this program's name.
 uninstall: put = $(if $(strip $(2)),for f in $(notdir $(2)); do rm -f '$(DESTDIR)$(3)'/$(4)"$$f" || exit 1; done; \
 	d='$(3)'; while case $$d in (*greenboot-etcd*) ;; (*) false ;; esac && rmdir '$(DESTDIR)'"$$d" 2>/dev/null; do \
 	d=$$(dirname "$$d"); done,:)
@@ -744,7 +740,7 @@ source-archive:
 		--numeric-owner --verbatim-files-from --files-from=-
 	@echo $(archive)
 
-# The same bytes for whoever makes it: git has the files' times and modes from the commit.
+# The tarball has the same bytes on each machine: git takes times and modes from the commit.
 release := greenboot-etcd-$(VERSION).tar.gz
 dist:
 	@git diff --quiet HEAD || { echo "dist: HEAD is not what is here: commit first" >&2; exit 1; }
@@ -761,7 +757,7 @@ rpm: source-archive
 	$(Q)$(rpmbuild) $(if $(NOCHECK),--nocheck) --noclean -ba rpm/greenboot-etcd.spec
 	@find build/rpm/RPMS build/rpm/SRPMS -name '*.rpm'
 
-# The packages of an earlier release, from the same compiled files: 1~older is less than 1.
+# The packages of an earlier release have the same compiled files. The version 1~older is lower than 1.
 check-rpm: rpm
 	$(Q)rm -rf build/rpm/older
 	$(Q)$(rpmbuild) --noprep --nocheck -bb --define 'dist ~older' \
