@@ -55,6 +55,7 @@ elsewhere() {
 		make demo DEMO_FS=*|CI runs it on XFS|tests/demo/run|DEMO_FS
 		make demo|CI runs it with deps|.ci/run|readme_command demo-command
 		make deps|CI runs it with demo|.ci/run|readme_command demo-command
+		make deps-all check-all|CI runs both|.ci/run|exec tests/all
 		make deps-all|CI runs it after the demo|.ci/run|=
 		make check|CI runs it with deps|.ci/run|readme_command test-command
 		make lint|make check is that|Makefile|for part in check-unit lint check-integration
