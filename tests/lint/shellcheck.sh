@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.bash"
 
 if ! command -v shellcheck >/dev/null; then
-	skip shellcheck "shellcheck is not installed: make deps"
+	skip shellcheck "shellcheck is not installed: make deps-all"
 	finish
 fi
 
