@@ -111,7 +111,7 @@ k3s_configured() {
 	assert_match "config" "$(gbe config)" "# warning: k3s.service is here and not protected: *"
 	assert_exit 0 gbe config --check
 	site '[etcd]' data-dir=/data/k3s/server service=k3s.service
-	says "Not protected: this is no ostree system*"
+	says "Not protected: this is not an ostree system*"
 	rm "$ROOT/etc/greenboot-etcd/greenboot-etcd.conf"
 	k3s_yaml etcd.service 'a: b\ncluster-init: ['
 	says "Not protected: k3s.service is here and not protected: /etc/rancher/k3s/config.yaml:3: *"
@@ -124,7 +124,7 @@ k3s_configured() {
 unsupported_systems() {
 	image rke2-server.service kubelet.service etcd.service
 	mkdir -p "$ROOT/etc/kubernetes/manifests" "$ROOT/$UNITS/multi-user.target.wants"
-	says "Not protected: this is no ostree system*"
+	says "Not protected: this is not an ostree system*"
 	printf '[Service]\nExecStart=/usr/bin/rke2 server\n' >"$ROOT/$UNITS/rke2-server.service"
 	ln -s ../rke2-server.service "$ROOT/$UNITS/multi-user.target.wants/"
 	says "Not protected: rke2-server.service is here and not protected: not supported: its etcd is a static pod*"

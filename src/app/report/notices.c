@@ -34,10 +34,10 @@ note_system(const GbeObserved *observed, GPtrArray *to)
 	g_autofree char *neighbour = gbe_deployments_neighbour(observed->deployments);
 
 	if (facts->ostree != GBE_YES)
-		gbe_notice_add(to, GBE_NOTICE_SYSTEM, NULL,
-			       "this is no ostree system, and composefs-native bootc is not one, "
-			       "either: without deployments, nothing is backed up before an update "
-			       "or restored after one");
+		gbe_notice_add(to, GBE_NOTICE_SYSTEM,
+			       "take backups by hand: `greenboot-etcd backup --stop`",
+			       "this is not an ostree system: updates are not backed up or rolled "
+			       "back here. bootc with composefs alone is not supported");
 	else if (facts->booted.id == NULL)
 		gbe_notice_add(to, GBE_NOTICE_BOOTED, NULL,
 			       "cannot identify the booted deployment: %s",
