@@ -92,7 +92,7 @@ machine() {
 		$(date -u +%Y-%m-%d), $("$BUILD/greenboot-etcd" --version | head -n 1), $(nproc) × ${cpu:-$(uname -m)}, $memory, Linux $(uname -r),
 		$("$ETCD" --version | sed -n 's/^etcd Version: /etcd /p'), $(ostree --version |
 			sed -n "s/^ *Version: *'\(.*\)'/libostree \1/p"), $(cp --version | head -n 1),
-		$(rsync --version | sed -n 's/^rsync *version \([^ ]*\).*/rsync \1/p'); file systems on loop
+		$(rsync --version | sed -n 's/^rsync *version \([^ ]*\).*/rsync \1/p'). File systems are on loop
 		devices over $(stat -f -c %T "$GBE_SCRATCH") ($LOOP_HOW). Load at the start: $(cut -d' ' -f1 /proc/loadavg).
 	END
 }
