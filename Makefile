@@ -16,7 +16,9 @@
 ##                      programs (root; README in tests/histories)
 ##   check-crash        power cuts, kills and errors at every step of every operation (root; README
 ##                      in tests/crash)
-##   check-mutations    remove each guard from the program in turn, and expect a test to fail
+##   check-guards       remove each guard from the program in turn, and expect a test to fail (root)
+##   check-mutations [FILES=GLOB] [N=COUNT] [SEED=1]  make one small mistake at a time in core, app/backup and
+##                      app/boot, and count those that no unit test notices (hours; N: a random sample)
 ##   demo-powercut      for people: a restore during a power cut, compared with mv, cp and rm (root)
 ##   check-system       systemd boots ostree deployments with etcd and greenboot, in nspawn (root)
 ##   check-page         the Cockpit page in a browser, on Cockpit's own server (root); pictures in build/page
@@ -483,7 +485,7 @@ run_suites = $(call test_env,$(1)) tests/run-suites
 run_waiting = $(call test_env,$(1)) JOBS=$$((2 * $(JOBS))) tests/run-suites
 
 .PHONY: check check-all check-covers check-unit check-integration check-differential check-histories check-crash \
-	check-system check-vm check-page page-pictures os-programs check-mutations demo-powercut demo-vm bench-story schemas holds lint warnings asan valgrind fuzz fuzzers demo bench completions format
+	check-system check-vm check-page page-pictures os-programs check-guards check-mutations demo-powercut demo-vm bench-story schemas holds lint warnings asan valgrind fuzz fuzzers demo bench completions format
 # Without a choice of the caller, the selected cases of the integration suites are played, and check-covers follows.
 selection := $(if $(TEST)$(CASE)$(CASES)$(filter-out ci,$(LEVEL))$(filter-out 3,$(words $(PROGRAMS))),,selected)
 check:
@@ -532,10 +534,17 @@ check-crash:
 	@SUITE_TIMEOUT=$(if $(filter ci,$(LEVEL)),1800,14400) $(call test_env,0) tests/crash/run \
 		$(crash_first) $(filter-out $(crash_first),$(wildcard tests/crash/on-*.sh)) tests/crash/disk-killed.sh
 
-check-mutations:
+check-guards:
 	+@$(MAKE) FAULTS=0 all crash-programs
 	+@$(MAKE) FAULTS=1 all unit-programs
 	@$(call test_env,0) tests/crash/mutations
+
+check-mutations:
+	+@$(MAKE) FAULTS=1 unit-programs
+	+@$(MAKE) VARIANT=coverage HARDEN=0 CFLAGS='-O0 --coverage' FAULTS=1 unit-programs
+	@$(call test_env,0) FILES='$(FILES)' N='$(N)' SEED='$(SEED)' LONGEST='$(LONGEST)' \
+		BUILD_COVERAGE='$(CURDIR)/build/coverage-faults' COMPILE=$(call quote,$(compile)) \
+		LIBRARIES=$(call quote,$(LDLIBS) $(check_libs) $(pkg_libs)) tests/mutations/run
 
 demo-powercut:
 	+@$(MAKE) all crash-programs

@@ -61,7 +61,8 @@ elsewhere() {
 		make lint|make check is that|Makefile|for part in check-unit lint check-integration
 		make check-unit|make check is that|Makefile|for part in check-unit lint check-integration
 		make check-integration|make check is that|Makefile|for part in check-unit lint check-integration
-		make check-mutations|takes an hour|tests/crash/README.md|=
+		make check-guards|takes an hour|tests/crash/README.md|=
+		make check-mutations|takes hours|tests/README.md|=
 		make check-all|CI runs it|.ci/run|exec tests/all
 		make check-*|CI runs it|tests/all|=
 		make asan|CI runs most of it|tests/all|make D=asan,ubsan
