@@ -26,7 +26,7 @@ bool gbe_installed_without_etcd(int root_fd, const char **ret_text, const char *
 typedef void (*GbeYamlPut)(const char *path, const char *value, gpointer data);
 
 /* Calls @put for each value of the first document, in order; a merged mapping ("<<") gives its values where it stands.
- * @what is for messages. Nothing is put on failure but a limit's. GBE_ERROR_INVALID_CONFIG names the line;
+ * @what is for messages. On failure @put is not called, except after a limit. GBE_ERROR_INVALID_CONFIG names the line;
  * _UNSUPPORTED: libyaml is not installed; _REFUSED: a limit. */
 bool gbe_yaml_read(const char *text, gsize size, const char *what, GbeYamlPut put, gpointer data,
 		   GError **error) GBE_CHECKED;

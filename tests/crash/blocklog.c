@@ -17,7 +17,7 @@
  *   savelog FILE | loadlog FILE
  *   fail WRITES | fail off        takes so many writes, then none; or all again
  *
- * Nothing may be mounted from it while the content is exchanged.
+ * No file system may be mounted from it while the content is exchanged.
  *
  * Two processes: the disk (serve.h), and this one, which has the loop device and waits for it. A command that
  * takes longer than a minute ends the disk.

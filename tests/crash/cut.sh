@@ -125,8 +125,8 @@ promise() {
 
 # ---- a cut, the next start, and the one after it ----
 
-# check_cut OPERATION before|after: checks ROOT, mounted as the cut left it. After: the operation had ended. Nothing
-# is unmounted. Fails with the reason in BROKEN.
+# check_cut OPERATION before|after: checks ROOT, mounted as the cut left it. After: the operation had ended. ROOT
+# stays mounted. Fails with the reason in BROKEN.
 check_cut() {
 	local op=$1 when=$2
 

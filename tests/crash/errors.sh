@@ -111,7 +111,7 @@ error_at() {
 	why="$(text_of "$4")|cannot|could not|does not validate|there is no backup"
 	look && status_fits "$op" "$rc" "$why" && status_knows "$op" "$why" &&
 		space_freed "$op" "$2" || FAILURES+=("$what: $BROKEN")
-	# A start that could not restore lets etcd have the existing data, and reports it. Nothing is lost.
+	# A start that could not restore lets etcd have the existing data, and reports it. No data is lost.
 	ALSO_FINAL=${OP_MAY[$op]}
 	died "$op" "$what"
 	ALSO_FINAL=

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Preloaded: each write and each copy moves half of what was asked for, as a file system may at any time.
- * Nothing else is different; who ignores what they return loses data.
+ * Preloaded: each write and each copy moves half of the requested bytes, as a file system may at any time. A program that
+ * ignores their results loses data.
  */
 /* Both names are defined here; one of them would be the other's. */
 #undef _FILE_OFFSET_BITS

@@ -118,7 +118,7 @@ next_random(guint64 *seed)
 	return x ^ (x >> 31);
 }
 
-/* Which writes are kept: what journals and logs are most easily wrong about comes up often. */
+/* Chooses the writes that are kept. Choices that journals and logs often handle wrongly come up often. */
 static void
 choose(Plan *plan, guint writes, guint how, guint64 *seed)
 {

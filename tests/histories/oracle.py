@@ -150,7 +150,7 @@ def requested(facts, world, spec):
 
 
 def by_request(facts, world, spec):
-    """Rule 2. Nothing of another rule happens in this start."""
+    """Rule 2. No other rule acts in this start."""
     name, result = facts.name, []
     for content in requested(facts, world, spec):
         if content != facts.now and not facts.there(content):

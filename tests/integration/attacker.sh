@@ -331,7 +331,7 @@ bounded() {
 }
 bounded_run() { (ulimit -v 300000 && "$@"); }
 
-# Whatever the failed update's etcd user left, the old system gets its data back by a rename.
+# A failed update's etcd user may leave any files. The old system gets its data back by a rename.
 attack_deformed() {
 	local what
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # The command and typing mistakes. Each mistake gives one line on stderr that names the object and the next step, and
-# the right exit status. Nothing is on stdout, and nothing is changed.
+# the right exit status. stdout is empty, and no file is changed.
 
 # shellcheck disable=SC2317 # cases are called by name
 # shellcheck source=tests/lib/all.sh

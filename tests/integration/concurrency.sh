@@ -62,7 +62,7 @@ both_preruns() {
 	fails_back
 }
 
-# A person gets the name of the lock's holder at once. Nothing is changed.
+# A person gets the name of the lock's holder at once. No file is changed.
 both_prerun_and_restore() {
 	a_green "$1"
 	stop_etcd

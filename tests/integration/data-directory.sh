@@ -460,7 +460,7 @@ mounted() {
 	A_STATE=$(etcd_state)
 }
 
-# Nothing can be written, not even a take-over: the same system continues, and another one does not get the data.
+# No file can be written, not even a take-over: the same system continues, and another one does not get the data.
 place_read_only() {
 	local digest
 

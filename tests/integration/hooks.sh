@@ -224,7 +224,7 @@ hooks_verdict_of_a_late_run() {
 	assert_match "runs" "$(runs)" "*.green*"
 }
 
-# prerun cleans up after an operation. Nothing is pruned before that.
+# prerun cleans up after an operation. No backup is pruned before that.
 hooks_verdict_survives_the_power() {
 	a_green "$1"
 	into_b

@@ -103,7 +103,7 @@ late_used() {
 	goes_on
 }
 
-# Nothing was written, and no check ran: B failed, and A gets its own data in the next boot.
+# B wrote no data, and no check ran: B failed, and A gets its own data in the next boot.
 late_unused() {
 	b_fails_to_last "$1"
 	MASKED=yes

@@ -60,7 +60,7 @@ records() { # KIND
 		assert_eq hash "$(json .hash_kv show "$name")" "$(jq '.verified[0].db.hash_kv' <<<"$OUT")"
 		(($(json .scrubbed show "$name") > 1000000000)) || fail "$name was not read"
 	done
-	# Nothing is due now.
+	# No backup is due now.
 	first=$(stat -c %i "$(data_of "$name")/../manifest.json")
 	scrub
 	assert_eq "what the second one read" "$(<"$GBE_MEM/scrub.log")" ""

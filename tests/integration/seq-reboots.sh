@@ -45,7 +45,7 @@ seq_01() {
 	reboot
 	a_goes_on
 	one_good_if_cheap "$1"
-	# Nothing has changed: no other backup is made.
+	# The data is unchanged: no other backup is made.
 	judge green
 	reboot
 	a_goes_on
@@ -370,7 +370,7 @@ seq_container() {
 	rm "$ROOT/usr/bin/etcd"
 	assert_exit 0 hook prerun
 	one_good_if_cheap "$1"
-	# Nothing was written: no other backup is made.
+	# No data was written: no other backup is made.
 	assert_exit 0 hook prerun
 	one_good_if_cheap "$1"
 	etcd_program "$ETCD"

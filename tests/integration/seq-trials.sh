@@ -258,7 +258,7 @@ b_red_for_weeks() {
 	B_STATE=$(etcd_state)
 }
 
-# Nothing counts the update's boots: a failed update keeps its data over reboots, and does not count as protected.
+# The update's boots are not counted: a failed update keeps its data over reboots, and does not count as protected.
 seq_uncounted() {
 	a_green "$1"
 	into_b

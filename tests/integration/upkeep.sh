@@ -120,7 +120,7 @@ by_timer() { # KIND
 	assert_exit 0 hook defrag
 }
 
-# Nothing is due, and etcd is unhealthy: the health check reports this.
+# No work is due, and etcd is unhealthy: the health check reports this.
 timer_without_quorum() {
 	device xfs
 	ETCD_OPTIONS=(--strict-reconfig-check=false)

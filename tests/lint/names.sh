@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Nothing in the tree depends on one developer's machine or on where packages come from: no package
+# No file of the tree depends on one developer's machine or on where packages come from: no package
 # registry's host, no home or working directory.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.bash"

@@ -108,7 +108,7 @@ check sandbox-shared "$(for unit in "${units[@]}"; do
 	[[ $unit != *.service ]] || grep -HFxf <(grep -v '^\(#.*\|\[Service\]\|\)$' hooks/sandbox.conf) "$unit"
 done)"
 
-# Nothing of ours lies where it would be merged into a deployment that does not carry the package.
+# No file is installed into a directory that ostree would merge into a deployment without the package.
 check units-not-in-etc "$(find "$root/etc" "$root/run" "$root/var" -mindepth 1 2>/dev/null)"
 
 # generated LABEL UNIT...: with what the generator writes of the configuration on stdin, systemd still accepts the

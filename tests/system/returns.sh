@@ -52,7 +52,7 @@ return_without() {
 	assert_some "what B wrote is kept" "$(backups '.name | startswith("adopted-")')"
 }
 
-# The same without an orderly shutdown of A: the beginning of B is unknown. Nothing is thrown away.
+# The same without an orderly shutdown of A: the beginning of B is unknown. No data is thrown away.
 return_without_cut() {
 	os_is B without writes
 	a_green "$1"

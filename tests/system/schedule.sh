@@ -116,7 +116,7 @@ schedule_offsite() {
 	inside systemctl start greenboot-etcd-prove.service
 	assert_eq proved "$(offsite proved)" "$NAME"
 	assert_eq "etcd's own hash" "$(json .hash_kv store verify "$NAME")" "$(ctl endpoint hashkv -w json | jq '.[0].HashKV.hash')"
-	# Nothing has changed: nothing more is pushed.
+	# The data is unchanged: no further snapshot is pushed.
 	inside systemctl start greenboot-etcd-push.service
 	within 30 unit_is send.service inactive || fail "it sends: $(journal send)"
 	assert_eq "in the store" "$(stored length)" 2

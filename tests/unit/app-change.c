@@ -201,7 +201,7 @@ START_TEST(dry_run)
 	story.change.maintenance_wanted = true;
 	check_story(&story, -1, "-look-last");
 	ck_assert(!story.maintained);
-	/* Nothing was done, so nothing is taken back. */
+	/* No step was done, so no step is undone. */
 	failing.fails = "last";
 	check_story(&failing, GBE_ERROR_NOT_FOUND, "-look-last!");
 	ck_assert(!g_file_test(state, G_FILE_TEST_EXISTS));

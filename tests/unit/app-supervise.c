@@ -310,7 +310,7 @@ carried(void)
 	return g_steal_pointer(&facts->failure_why);
 }
 
-/* Whatever fails at shutdown, the next boot reports it. */
+/* The next boot reports any failure of the shutdown. */
 START_TEST(finalize_tells_the_next_boot)
 {
 	g_autofree char *none = NULL;

@@ -397,7 +397,7 @@ START_TEST(a_taken_name_gets_an_ordinal)
 	g_autoptr(GbePlan) plan = gbe_decide(facts), next = NULL;
 
 	ck_assert_str_eq(action(plan, GBE_ACTION_BACKUP)->name, second);
-	/* Whatever it is that has the name. */
+	/* Any file may have the name. */
 	facts->taken = g_hash_table_new(g_str_hash, g_str_equal);
 	g_hash_table_add(facts->taken, second);
 	next = gbe_decide(facts);

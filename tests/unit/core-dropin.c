@@ -349,7 +349,7 @@ START_TEST(the_use_beyond_the_limit)
 }
 END_TEST
 
-/* Which units there are for which configuration. */
+/* The units of each configuration. */
 START_TEST(what_leaves_the_device)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which etcd starts on which data, and the record of a rehearsal. */
+/* The etcd and the data of a rehearsal, and its record. */
 #include "lib/unit.h"
 
 #include "core/json/parse.h"

@@ -85,7 +85,7 @@ START_TEST(clocks)
 }
 END_TEST
 
-/* Whatever the times: the newest stays, more asked for is never less kept, and once is enough. */
+/* With any times, the newest stays, a larger number never keeps less, and a second call removes nothing. */
 START_TEST(any_times)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(7);

@@ -40,7 +40,7 @@ START_TEST(hours_and_days)
 }
 END_TEST
 
-/* Whatever they are: of the others the same go as if they were not there. */
+/* Scheduled backups do not change which of the others are removed. */
 START_TEST(nothing_else_goes_for_them)
 {
 	static const GbeGrade grades[] = {GBE_GRADE_GOOD, GBE_GRADE_UNPROVEN, GBE_GRADE_BAD};

@@ -110,7 +110,7 @@ START_TEST(last_good_is_the_booted_ones_own_first)
 	facts = requested(&own);
 	others = facts_backup(facts, 'a', 12, 12, GBE_GRADE_GOOD);
 	(void)facts_backup(facts, 'b', 13, 13, GBE_GRADE_UNPROVEN);
-	/* Whatever is requested: here a backup by its name. */
+	/* The request does not matter: here a backup by its name. */
 	ck_assert_ptr_eq(gbe_situation_last_good(facts), own);
 	facts->request.kind = GBE_REQUEST_LAST_GOOD;
 	ck_assert_ptr_eq(gbe_situation_request(facts), own);

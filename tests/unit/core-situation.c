@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whose data it is: who is the same deployment, who ran before, and which take-over is believed. */
+/* The owner of the data: the same deployment, deployments that ran before, and the take-over that counts. */
 #include "lib/situation.h"
 #include "lib/unit.h"
 

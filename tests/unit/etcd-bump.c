@@ -294,7 +294,7 @@ START_TEST(no_database)
 }
 END_TEST
 
-/* Whose keys they are. */
+/* The owner of each key. */
 static const struct {
 	const char *key;
 	bool kubernetes;

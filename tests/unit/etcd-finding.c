@@ -49,7 +49,7 @@ START_TEST(worst)
 }
 END_TEST
 
-/* Whatever the number of findings, memory is bounded, and severe findings are kept. */
+/* Memory is bounded for any number of findings, and severe findings are kept. */
 START_TEST(bounded)
 {
 	g_auto(GbeFindings) findings = {0};

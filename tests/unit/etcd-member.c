@@ -146,7 +146,7 @@ wal_inside(const char *data, const char *wal_dir)
 	return inside;
 }
 
-/* Whatever names lead there. */
+/* With any names that lead there. */
 START_TEST(wal_inside_or_not)
 {
 	g_autoptr(GError) error = NULL;
@@ -277,7 +277,7 @@ START_TEST(snap_files_with_other_names)
 }
 END_TEST
 
-/* Which changes change the fingerprint: @change is run in a shell in the data directory. */
+/* Does @change, run in a shell in the data directory, change the fingerprint? */
 static void
 expect_change(const char *change, bool is_change)
 {

@@ -140,7 +140,7 @@ START_TEST(garbage)
 }
 END_TEST
 
-/* Written fields are read again, in this order, to the end. Nothing after a bad field is read. */
+/* Written fields are read again, in this order, to the end. Fields after a bad one are not read. */
 START_TEST(written_is_read)
 {
 	static const guint64 values[] = {0, 1, 127, 128, 16383, 16384, G_MAXUINT32, G_MAXUINT64};

@@ -130,7 +130,7 @@ START_TEST(records_of_any_size)
 }
 END_TEST
 
-/* Whatever a power cut leaves of the last record, the one before it is the last complete one. */
+/* A power cut may leave any part of the last record. The record before it is then the last complete one. */
 START_TEST(torn_at_every_byte)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();

@@ -339,7 +339,7 @@ START_TEST(booted_and_not_listed)
 }
 END_TEST
 
-/* Below a deployment the sysroot is at /sysroot. Nothing outside of the root is read, even if a link leads there. */
+/* Below a deployment the sysroot is at /sysroot. No file outside of the root is read, even if a link leads there. */
 START_TEST(sysroot_below_a_deployment)
 {
 	g_autofree char *outside = g_build_filename(scratch, "outside", NULL);

@@ -318,7 +318,7 @@ START_TEST(next_deployment)
 }
 END_TEST
 
-/* Which files tell whether GRUB counts; "": no such file. */
+/* The files that show if GRUB counts; "": the file is missing. */
 static const struct {
 	const char *name, *text;
 	const char *beside, *its_text;

@@ -24,7 +24,7 @@ function steps(name, title, { explained }) {
                 explained.branches.map(branch => [h("p", {}, say("If $0:", short(branch.if)), " ", short(branch.reason)), actions(branch.actions)]));
 }
 
-/* Nothing to explain is no fault: that system is missing. */
+/* An explain that is refused is not a fault: that system is missing. */
 const explain = which => ask(["explain", `--booted=${which}`]).then(explained => ({ explained }))
         .catch(error => error.kind === "refused" && error.code === 1 ? { missing: true } : { error });
 

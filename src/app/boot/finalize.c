@@ -207,7 +207,7 @@ gbe_finalize_run(GbeApp *app)
 		return 0;
 	hold_update(app, deployments);
 	if (!gbe_app_lock(app, "finalize", GBE_WAIT_UNIT, &error)) {
-		/* Nothing may be written without the lock, not even a carried failure. */
+		/* Without the lock, finalize must not write, not even a carried failure. */
 		say_finalize_failed(error->message);
 		return 1;
 	}

@@ -318,7 +318,7 @@ judge_run(Judge *judge, GError **error)
 		return true;
 	}
 	gbe_verdict_regrade(observed, judge->record);
-	/* Nothing is removed while an operation is open: its trees would look like leftovers. */
+	/* Retention waits while an operation is open: its trees would look like leftovers. */
 	if (judge->verdict == GBE_VERDICT_GREEN && observed->facts->intent == NULL &&
 	    observed->facts->intent_why == NULL)
 		(void)gbe_retention_run(judge->app, observed, NULL, NULL, NULL);

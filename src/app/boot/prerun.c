@@ -396,7 +396,7 @@ give_up_start(Prerun *p, const char *action, const GError *error)
 	return false;
 }
 
-/* Nothing could be observed. */
+/* The facts could not be observed. */
 static void
 hold_half_done(Prerun *p, const GError *error)
 {

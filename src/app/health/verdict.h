@@ -11,7 +11,7 @@
 #include "sys/systemd/events.h"
 
 /* A fresh start is recorded before its directory exists. The first caller that finds this run's data records
- * which directory it is. Nothing to do is no error. The caller holds the lock. */
+ * which directory it is. A known directory is not an error. The caller holds the lock. */
 bool gbe_verdict_note_tree(GbeApp *app, GError **error) GBE_CHECKED;
 /* The same, and where etcd has the data although this run's start took nothing over, the ledger gets that take-over
  * now (gbe_decide_late()). A power cut before that leaves the run unknown, until the next caller. */

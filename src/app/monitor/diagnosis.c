@@ -23,7 +23,7 @@
 #include "sys/systemd/journal.h"
 #include "sys/systemd/units.h"
 
-/* Limits: bytes of one part, uncompressed; lines of the journal, backups and runs. Whatever exceeds a limit is
+/* Limits: bytes of one part, uncompressed; lines of the journal, backups and runs. Parts beyond a limit are
  * left out and counted. */
 #define PART_MAX (1024 * 1024)
 #define JOURNAL_MAX 1000

@@ -62,7 +62,7 @@ bool gbe_snapshot_check(const GbeVerification *verification, const char *unsumme
 bool gbe_sidecar_begin(int dir_fd, const char *name, GbePart *ret_part, GError **error) GBE_CHECKED;
 /* @sha256: of the database in the file. Without a key, nothing is written. */
 bool gbe_sidecar_sign(GbeApp *app, GbePart *part, const char *sha256, GError **error) GBE_CHECKED;
-/* After the file has its name. Nothing appears where nothing was written. */
+/* After the file has its name. A part that was not written does not appear. */
 bool gbe_sidecar_publish(GbePart *part, GError **error) GBE_CHECKED;
 /* *ret_proved: a right digest lies next to the file at @path. GBE_ERROR_VERIFY_FAILED: a wrong one does. */
 bool gbe_sidecar_prove_file(GbeApp *app, const char *path, const char *sha256, bool *ret_proved,

@@ -273,7 +273,7 @@ gbe_configuration_of_tree(GbeApp *app, int tree_fd, GbeConfig **ret_config, GErr
 	tree.root_fd = tree_fd;
 	add_base(&tree, "/usr/lib/greenboot-etcd", files);
 	add_base(app, "/etc/greenboot-etcd", files);
-	/* Nothing of /run is there after a reboot. */
+	/* /run is empty after a reboot. */
 	add_dropins(app, &tree, 2, files);
 	return merge_files(&tree, files, ret_config, NULL, NULL, error);
 }

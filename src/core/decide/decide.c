@@ -279,7 +279,7 @@ plan_take_over(Decision *d)
 				: d->situation.owner != GBE_OWNER_SAME &&
 				      d->situation.hold_without_backup && !d->situation.skip;
 	if (fresh) {
-		/* Nothing is left of the earlier data: a new line begins. */
+		/* The earlier data is gone: a new line begins. */
 		gbe_lineage_clear(&plan->take_over->lineage);
 		plan->take_over->lineage.line = plan->take_over->sequence;
 		plan->take_over->voters = 0;

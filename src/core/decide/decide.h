@@ -24,7 +24,7 @@ bool gbe_decide_needs_inside(const GbeFacts *facts);
 char *gbe_decide_fallback(const GbeFacts *facts);
 
 /* The record of a run in which etcd has the data although its start took nothing over: an error, or prerun was masked.
- * Nothing was backed up before it, so no later start takes its writes back without a person. After another deployment,
+ * No backup was made before it, so no later start takes its writes back without a person. After another deployment,
  * "unknown before here" begins; the same one continues its trial, whose use is unknown. NULL: ->data_open,
  * ->fingerprint and ->last_write show no such run. */
 GbeTakeOver *gbe_decide_late(const GbeFacts *facts);

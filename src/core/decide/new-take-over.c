@@ -242,7 +242,7 @@ gbe_decide_late(const GbeFacts *facts)
 			: GBE_UNKNOWN;
 		to->trial.since = to->sequence;
 	}
-	/* Nothing measured the use before this record. */
+	/* The use before this record was not measured. */
 	to->trial.used = -1;
 	to->trial.judges = facts->judges;
 	to->after = owner->sequence;

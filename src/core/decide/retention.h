@@ -19,7 +19,7 @@ typedef struct {
 
 /*
  * The floor: one valid backup always remains, for the store and for each listed deployment that was
- * green. Only a good backup evicts a good one. Nothing is removed while ostree's list is unknown, the recorded
+ * green. Only a good backup evicts a good one. No backup is removed while ostree's list is unknown, the recorded
  * store is absent, or a record or manifest could not be read.
  *
  * If etcd has no room to start (facts->cramped), all bad backups go, also beyond keep-bad. The tree that the last

@@ -42,7 +42,7 @@ typedef enum {
 	GBE_DATA_FRESH, /* there is no data, and etcd begins without */
 } GbeDataMove;
 
-/* Which backup of the data is taken first. */
+/* The backup of the data that is taken first. */
 typedef enum {
 	GBE_BACKUP_NONE,
 	GBE_BACKUP_PLAIN,    /* at a plain reboot: as `at-boot` allows; a failure is reported */

@@ -2,7 +2,7 @@
 /*
  * The decision at an orderly shutdown: the closing backup, the closing record and the hand-back (decisions.md).
  * Facts in, plan out, as in core/decide/decide.h. An unknown fact that the hand-back needs prevents the
- * hand-back. Nothing is ever deleted.
+ * hand-back. A plan never deletes data.
  */
 #pragma once
 

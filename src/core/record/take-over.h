@@ -73,7 +73,7 @@ typedef struct {
 	/* A person chose the data, by hand or by request. Without ->source: the person chose to begin without data. */
 	bool asked;
 	bool skipped; /* greenboot-etcd.skip: nothing was backed up or restored */
-	/* Recorded when etcd already had the data: its start was not prerun's. Nothing was backed up before it. */
+	/* Recorded when etcd already had the data: its start was not prerun's. No backup was made before it. */
 	bool late;
 	/* etcd began with an empty database, although earlier records name data, and no person asked for it. */
 	bool began_empty;
@@ -100,7 +100,7 @@ typedef struct {
 	bool used_beyond; /* the run used the data for longer than trial-limit */
 } GbeTakeOver;
 
-/* Nothing known, an empty chain. */
+/* Without known facts, and with an empty chain. */
 GbeTakeOver *gbe_take_over_new(void);
 void gbe_take_over_free(GbeTakeOver *take_over);
 GbeTakeOver *gbe_take_over_copy(const GbeTakeOver *take_over);

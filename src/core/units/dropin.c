@@ -535,7 +535,7 @@ gbe_dropins(const GbeConfig *config, GbeFollow *follow, GbeDropinWrite *write, g
 		if (!(dropin.wanted & units[i].when))
 			continue;
 		fill_unit(&dropin, i);
-		/* Nothing is written where the unit is right as it is. */
+		/* A unit that is right as it is gets no drop-in. */
 		if (!write_dropin(&dropin, units[i].unit, write, error))
 			return false;
 	}

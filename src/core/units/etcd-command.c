@@ -19,7 +19,7 @@ static const struct {
     [METRICS] = {"listen-metrics-urls", "ETCD_LISTEN_METRICS_URLS", NULL},
 };
 
-/* Which other flags take a value is not known here. So an argument that looks like a flag is no value, except "-1". */
+/* The other flags with a value are unknown here. So an argument that looks like a flag is no value, except "-1". */
 static void
 read_arguments(char *const *arguments, const char *values[N_FLAGS])
 {

@@ -2,7 +2,7 @@
 /*
  * Reads and proves a bbolt database. Format: reference etcd.md section 5. Rules: what bbolt's writer guarantees,
  * which is more than bbolt's own check. Only reads, by pread through windows; trusts no length and visits no page
- * twice. Whatever the bytes are, the file's size bounds the time, GBE_BBOLT_WINDOW and the set of pages the memory.
+ * twice. For any bytes, the file's size bounds the time, GBE_BBOLT_WINDOW and the set of pages the memory.
  */
 #pragma once
 

@@ -19,7 +19,7 @@ typedef enum {
 	GBE_VERIFY_FULL, /* every page and row */
 } GbeVerifyLevel;
 
-/* Which parts were examined, for the report. */
+/* The examined parts, for the report. */
 typedef enum {
 	GBE_DB_CHECKED_BUCKETS = 1 << 0, /* meta pages, root, meta, cluster, members */
 	GBE_DB_CHECKED_PAGES = 1 << 1,	 /* each page is reached once, in bounds, in order */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Clones a tree. A subvolume with many extents becomes a btrfs snapshot. Else each file is cloned by FICLONE, or copied
- * with its holes and preallocation. The source is scanned first (tree.h). Nothing is synced here: the caller syncs
+ * with its holes and preallocation. The source is scanned first (tree.h). The caller syncs
  * (gbe_sync_content()), then renames. A power cut leaves any part of the tree, so its name must say so (backup-name.h,
  * rungs). After an error that part is removed. Implemented in clone.c, clone-file.c.
  */

@@ -27,7 +27,7 @@ bool gbe_compare_trees(int src_dir, int dst_dir, GbeCompare how, const char *con
 		       bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
 		       GError **error) GBE_CHECKED;
 /* Does data/ still hold what its manifest lists: names, types, sizes, and with @digests the recorded digests? Used
- * before a restore. Sockets and the nonce are ignored. Nothing is compared where the manifest says "not listed". */
+ * before a restore. Sockets and the nonce are ignored. A manifest with "not listed" is not compared. */
 bool gbe_compare_manifest(int data_dir, const GbeManifest *manifest, bool digests,
 			  bool (*progress)(guint64 bytes, gpointer data), gpointer progress_data,
 			  GError **error) GBE_CHECKED;

@@ -584,7 +584,7 @@ offline_for_a_week() {
 		assert_exit 0 gbe --json store push --queue
 		names+=("$(jq -r .name <<<"$OUT")")
 	done
-	# Nothing has changed: no further push is queued, even if the store was away.
+	# The data is unchanged: no further push is queued, even if the store was away.
 	assert_exit 7 gbe store send
 	assert_exit 0 gbe --json store push --queue
 	assert_eq "unchanged" "$(jq -r .result <<<"$OUT")" unchanged

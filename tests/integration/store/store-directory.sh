@@ -384,8 +384,8 @@ goes_away() {
 	done
 }
 
-# The disk is not mounted, but its mount point is there. Nothing is written to the device's own
-# disk, and only snapshots on the other disk count as proved.
+# The disk is not mounted, but its mount point is there. The device's own disk gets no snapshot, and only snapshots on the
+# other disk count as proved.
 unmounted() {
 	local device held verb
 
@@ -480,7 +480,7 @@ killed() {
 		[[ $point == store-entry-made || $(states) != *=unfinished* ]] || fail "$point: it is still there"
 		rm -r "${ROOT:?}$STORE"/*
 	done
-	# Nothing of a live process is removed.
+	# Files of a live process are kept.
 	stopped part-written=stop store push /var/theirs.db
 	assert_exit 0 gbe store prune
 	assert_match "during prune" "$(states)" "*=unfinished"

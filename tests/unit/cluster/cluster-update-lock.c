@@ -31,7 +31,7 @@ START_TEST(every_step)
 						  (turn == GBE_TURN_STAGED &&
 						   key == GBE_LOCK_KEY_FREE && all == 1),
 					      "%s, key %u: %u", turns[turn], key, step);
-				/* Nothing is done to another's key, and nothing where etcd says nothing. */
+				/* Another member's key is not changed, and no key is changed if etcd does not answer. */
 				if (!own)
 					ck_assert(step == GBE_LOCK_WAIT ||
 						  step == GBE_LOCK_FORGET || step == GBE_LOCK_TAKE);
