@@ -2,6 +2,10 @@
 /*
  * The space of all situations, for core-rules. It lists every fact with the number of its values, and the branches that
  * divide the space into parts of a feasible size.
+ *
+ * Most rules only ask of a verdict, a request or a state of the chain whether it has one certain value. A branch that
+ * names such a fact with "~" walks through that value and, in turn, one of the others. core-rules proves with samples
+ * that the others are ruled alike.
  */
 #pragma once
 
@@ -13,37 +17,47 @@
 typedef struct {
 	const char *name;
 	gsize offset;
-	gsize size; /* of an enumeration or a bool; what is not little-endian is not tested */
+	gsize size; /* of an enumeration, which is an int, or of a bool */
 	guint count;
 	bool tri;     /* may be unknown */
 	GbeTri reads; /* how decisions.md reads unknown; itself: as no value at all */
+	int apart;    /* the value that rules ask for, if a branch names the fact with "~" */
 } Fact;
 
-#define FACT(member, n)                                                                            \
+/* A fact as a branch walks through it. */
+typedef struct {
+	const Fact *fact;
+	bool alike; /* named with "~" */
+	int next;   /* of the values that are alike */
+} Walked;
+
+#define FACT_OR(member, n, value)                                                                  \
 	{                                                                                          \
 #member, G_STRUCT_OFFSET(GbeSituation, member),                                    \
-		    sizeof(((GbeSituation *)0)->member), n, false, GBE_UNKNOWN                     \
+		    sizeof(((GbeSituation *)0)->member), n, false, GBE_UNKNOWN, (int)(value)       \
 	}
+#define FACT(member, n) FACT_OR(member, n, -1)
 #define TRI_AS(member, as)                                                                         \
 	{                                                                                          \
 #member, G_STRUCT_OFFSET(GbeSituation, member),                                    \
-		    sizeof(((GbeSituation *)0)->member), 3, true, as                               \
+		    sizeof(((GbeSituation *)0)->member), 3, true, as, -1                           \
 	}
 #define TRI(member) TRI_AS(member, GBE_UNKNOWN)
 
 /* clang-format off */
 static const Fact facts[] = {
 	TRI(ostree), FACT(booted_known, 2), TRI(data), TRI(data_open), FACT(skip, 2),
-	FACT(request, 3), FACT(last_pass, 2), FACT(emptied, 2), FACT(log_lost, 2), FACT(mount_lost, 2), FACT(left_elsewhere, 2),
+	FACT_OR(request, 3, GBE_REQUEST_IS_READY), FACT(last_pass, 2), FACT(emptied, 2), FACT(log_lost, 2), FACT(mount_lost, 2), FACT(left_elsewhere, 2),
 	FACT(one_voter, 2),
 	FACT(owner, 3), FACT(closing, 3), FACT(closing_back, 2),
 	TRI_AS(same_run, GBE_NO) /* "never the same run" */, FACT(higher_minor, 2), FACT(etcd_elsewhere, 2),
 	TRI_AS(sound, GBE_YES) /* "never corrupt" */,
-	FACT(verdict, 4), FACT(healthy, 2), FACT(judged, 2),
+	FACT_OR(verdict, 4, GBE_VERDICT_GREEN), FACT(healthy, 2), FACT(judged, 2),
 	TRI_AS(trial, GBE_NO) /* "unknown counts as no" */, TRI(used_within),
 	FACT(ends, 2), FACT(closing_backup, 2), FACT(no_log, 2), FACT(known_before, 2),
 	FACT(owner_left, 2),
-	FACT(base, 3), FACT(in_chain, 2), FACT(chain_own, 3), FACT(chain_end, 3), FACT(unwound, 3),
+	FACT_OR(base, 3, GBE_BASE_VALID), FACT(in_chain, 2), FACT_OR(chain_own, 3, GBE_BASE_NONE),
+	FACT_OR(chain_end, 3, GBE_BASE_NONE), FACT_OR(unwound, 3, GBE_BASE_NONE),
 	FACT(unseen, 2), TRI(ran), TRI_AS(own_trial, GBE_NO) /* the same */,
 	FACT(candidate, 2), TRI(contains), FACT(usable_candidate, 2),
 	TRI_AS(usable, GBE_YES) /* "unknown passes" */, TRI(deliberate), FACT(same_commit, 2),
@@ -55,16 +69,20 @@ static const Fact facts[] = {
 static inline int
 get(const GbeSituation *s, const Fact *fact)
 {
-	int value = 0;
+	const char *at = (const char *)s + fact->offset;
 
-	memcpy(&value, (const char *)s + fact->offset, fact->size);
-	return value;
+	return fact->size == sizeof(bool) ? *(const bool *)at : *(const int *)at;
 }
 
 static inline void
 set(GbeSituation *s, const Fact *fact, int value)
 {
-	memcpy((char *)s + fact->offset, &value, fact->size);
+	char *at = (char *)s + fact->offset;
+
+	if (fact->size == sizeof(bool))
+		*(bool *)at = value != 0;
+	else
+		*(int *)at = value;
 }
 
 static inline const Fact *
@@ -231,63 +249,65 @@ is_of_other(const GbeSituation *s)
 
 #define GATE " usable usable_candidate one_voter on_rollback"
 #define GATE_OWN " usable one_voter"
-#define FAILED " trial judged verdict used_within"
-#define RETRY FAILED " same_run base retry_trial ends"
-#define UNDO " trial ran own_trial in_chain chain_own chain_end unseen candidate"
-#define RETURN " same_commit verdict contains deliberate"
+#define FAILED " trial judged ~verdict used_within"
+#define RETRY " same_run ~base retry_trial ends"
+#define UNDO " trial ran own_trial in_chain ~chain_own ~chain_end unseen candidate"
+#define RETURN " same_commit ~verdict contains deliberate"
 
 static const Branch branches[] = {
     {"hands off", is_hands_off, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_YES, "ostree booted_known data data_open skip owner same_run hold_without_backup"},
     {"not ostree", is_not_ostree, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
-     GBE_NO, "owner data closing request"},
+     GBE_NO, "owner data closing ~request"},
     {"once more", is_once_more, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_YES,
-     "last_pass request owner data same_run higher_minor etcd_elsewhere candidate unseen" RETURN
+     "last_pass ~request owner data same_run higher_minor etcd_elsewhere candidate unseen" RETURN
 	 GATE},
     {"a member without its log", is_without_log, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request owner data mount_lost log_lost left_elsewhere emptied" GATE},
+     "~request owner data mount_lost log_lost left_elsewhere emptied" GATE},
     {"no data, for a reason", is_no_data_for_a_reason, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request owner mount_lost log_lost left_elsewhere emptied on_missing candidate"},
+     "~request owner mount_lost log_lost left_elsewhere emptied on_missing candidate"},
     {"no data, and no owner", is_no_data_of_nobody, GBE_OWNER_UNKNOWN, GBE_NO, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request left_elsewhere on_missing candidate known_before" GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES,
+     "~request left_elsewhere on_missing candidate known_before" GATE},
     {"no data, had by D", is_no_data_of_own, GBE_OWNER_SAME, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request left_elsewhere on_missing candidate known_before" RETRY GATE_OWN},
+     "~request left_elsewhere on_missing candidate known_before" FAILED RETRY GATE_OWN},
     {"no data, D returns", is_no_data_and_return, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request left_elsewhere on_missing known_before owner_left" UNDO RETURN GATE},
+     "~request left_elsewhere on_missing known_before owner_left" UNDO RETURN GATE},
     {"no data, D is on a failed one", is_no_data_on_failed, GBE_OWNER_OTHER, GBE_NO,
      GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE, GBE_YES,
-     "request left_elsewhere on_missing known_before owner_left candidate unseen unwound on_failed "
+     "~request left_elsewhere on_missing known_before owner_left candidate unseen ~unwound "
+     "on_failed "
      "own_trial" FAILED GATE},
     {"no data, D is newer", is_no_data_of_other, GBE_OWNER_OTHER, GBE_NO, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request left_elsewhere on_missing known_before owner_left" UNDO GATE},
+     "~request left_elsewhere on_missing known_before owner_left" UNDO GATE},
     {"written by others, D's", is_foreign, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_DIFFERS,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request closing_back closing_backup sound on_corrupt candidate "
-     "higher_minor etcd_elsewhere on_rollback" RETRY GATE_OWN},
+     "~request closing_back closing_backup sound on_corrupt candidate "
+     "higher_minor etcd_elsewhere on_rollback" FAILED RETRY GATE_OWN},
     {"data without an owner", is_of_nobody, GBE_OWNER_UNKNOWN, GBE_YES, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request older_listed" GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "~request older_listed" GATE},
     {"data of D", is_of_own, GBE_OWNER_SAME, GBE_YES, GBE_CLOSING_NONE, GBE_REQUEST_IS_NONE,
      GBE_YES,
-     "request higher_minor etcd_elsewhere sound on_corrupt candidate healthy "
-     "closing_backup" RETRY GATE_OWN},
+     "~request higher_minor etcd_elsewhere sound on_corrupt candidate healthy "
+     "closing_backup trial judged verdict used_within" RETRY GATE_OWN},
     {"unfit data of another", is_unfit_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request closing sound on_corrupt closing_backup no_log trial in_chain ran own_trial judged "
-     "verdict used_within unseen unwound on_failed" GATE},
+     "~request closing sound on_corrupt closing_backup no_log trial in_chain ran own_trial judged "
+     "~verdict used_within unseen ~unwound on_failed" GATE},
     {"written by others, another's", is_foreign_to_other, GBE_OWNER_OTHER, GBE_YES,
-     GBE_CLOSING_DIFFERS, GBE_REQUEST_IS_NONE, GBE_YES, "request closing_back" UNDO GATE},
+     GBE_CLOSING_DIFFERS, GBE_REQUEST_IS_NONE, GBE_YES, "~request closing_back" UNDO GATE},
     {"data of another, D returns", is_return, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
-     GBE_REQUEST_IS_NONE, GBE_YES, "request" UNDO RETURN GATE},
+     GBE_REQUEST_IS_NONE, GBE_YES, "~request" UNDO RETURN GATE},
     {"data of another, D is newer", is_of_other, GBE_OWNER_OTHER, GBE_YES, GBE_CLOSING_NONE,
      GBE_REQUEST_IS_NONE, GBE_YES,
-     "request trial ran own_trial in_chain chain_own unwound unseen candidate on_failed judged "
-     "verdict used_within" GATE},
+     "~request trial ran own_trial in_chain ~chain_own ~unwound unseen candidate on_failed judged "
+     "~verdict used_within" GATE},
 };
 
 static inline const Branch *
@@ -314,28 +334,45 @@ base_of(const Branch *branch, GbeSituation *ret_s)
 }
 
 static inline guint
-walked_facts(const Branch *branch, const Fact **ret_walked)
+walked_facts(const Branch *branch, Walked *ret_walked)
 {
 	g_auto(GStrv) names = g_strsplit(branch->walked, " ", -1);
 	guint n = 0;
 
-	for (guint i = 0; names[i] != NULL; i++)
-		ret_walked[n++] = fact_named(names[i]);
+	for (guint i = 0; names[i] != NULL; i++) {
+		bool alike = *names[i] == '~';
+		const Fact *fact = fact_named(names[i] + (alike ? 1 : 0));
+
+		ck_assert(!alike || fact->apart >= 0);
+		ret_walked[n++] = (Walked){.fact = fact, .alike = alike};
+	}
 	return n;
+}
+
+static inline void
+first_value(GbeSituation *s, const Walked *walked)
+{
+	set(s, walked->fact, walked->alike ? walked->fact->apart : 0);
 }
 
 /* Counts like an odometer. false after the last value. */
 static inline bool
-next_cell(GbeSituation *s, const Fact **walked, guint n)
+next_cell(GbeSituation *s, Walked *walked, guint n)
 {
 	for (guint i = 0; i < n; i++) {
-		int value = get(s, walked[i]) + 1;
+		Walked *w = &walked[i];
+		int value = get(s, w->fact), count = (int)w->fact->count;
 
-		if ((guint)value < walked[i]->count) {
-			set(s, walked[i], value);
+		if (!w->alike && value + 1 < count) {
+			set(s, w->fact, value + 1);
 			return true;
 		}
-		set(s, walked[i], 0);
+		if (w->alike && value == w->fact->apart) {
+			w->next = (w->next + 1) % (count - 1);
+			set(s, w->fact, (value + 1 + w->next) % count);
+			return true;
+		}
+		first_value(s, w);
 	}
 	return false;
 }
