@@ -109,8 +109,8 @@ START_TEST(sequence_orders_and_not_the_clock)
 }
 END_TEST
 
-/* "keep-bad bad ones in all." */
-START_TEST(bad_ones_are_counted_in_all)
+/* "At most keep-bad bad backups are kept in all." */
+START_TEST(bad_backups_are_counted_in_all)
 {
 	g_autoptr(GbeFacts) facts = device();
 
@@ -382,7 +382,7 @@ main(void)
 	tcase_add_test(tcase, the_newest_unproven_one_stays_if_newer);
 	tcase_add_test(tcase, an_older_unproven_one_goes);
 	tcase_add_test(tcase, sequence_orders_and_not_the_clock);
-	tcase_add_test(tcase, bad_ones_are_counted_in_all);
+	tcase_add_test(tcase, bad_backups_are_counted_in_all);
 	tcase_add_test(tcase, the_base_of_the_live_trial_stays);
 	tcase_add_test(tcase, the_base_of_a_green_one_may_go);
 	tcase_add_test(tcase, the_base_of_a_listed_trial_stays_though_another_is_booted);

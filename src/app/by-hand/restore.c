@@ -613,9 +613,8 @@ request_restore(gpointer change, GError **error)
 
 	if (facts->run == NULL)
 		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "cannot identify this boot (%s), so a restore cannot be scheduled "
-				 "for the next one",
-				 facts->run_why != NULL ? facts->run_why : "unknown");
+				 "%s, so a restore cannot be scheduled for the next one",
+				 facts->run_why);
 	if (!find_source(restore->session.observed, options, &source, error) ||
 	    !check_restore(restore, source, false, error))
 		return false;

@@ -38,7 +38,7 @@ mount_unit(const char *path)
 static char *
 other_directory(const GbeApp *app, const GbeFacts *facts)
 {
-	g_autofree char *below = NULL, *target = NULL;
+	g_autofree char *below = NULL, *target = NULL, *above = NULL, *whole = NULL;
 
 	if (facts->left_at != NULL)
 		return g_shell_quote(facts->left_at);
@@ -46,7 +46,11 @@ other_directory(const GbeApp *app, const GbeFacts *facts)
 		return NULL;
 	below = g_build_filename(app->root_path, app->config->etcd.data_dir, NULL);
 	target = g_file_read_link(below, NULL);
-	return target != NULL && *target == '/' ? g_shell_quote(target) : NULL;
+	if (target == NULL)
+		return NULL;
+	above = g_path_get_dirname(app->config->etcd.data_dir);
+	whole = g_canonicalize_filename(target, above);
+	return g_shell_quote(whole);
 }
 
 GPtrArray *

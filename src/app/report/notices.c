@@ -703,8 +703,7 @@ gbe_notices_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *loo
 	note_greenboot(observed, to);
 	note_start(app, observed, look, to);
 	if (facts->run == NULL)
-		gbe_notice_add(to, GBE_NOTICE_WARNING, NULL, "cannot identify this run: %s",
-			       or_unknown(facts->run_why));
+		gbe_notice_add(to, GBE_NOTICE_WARNING, NULL, "%s", or_unknown(facts->run_why));
 	note_ledger(facts, to);
 	note_owner(facts, to);
 	note_cramped(observed, to);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define START "systemctl start {service}"
-/* A last resort: it always works, and gives up the protection of this boot. */
+/* A last resort for data that etcd can use: this way gives up the protection of this boot. */
 #define UNPROTECTED                                                                                \
 	{                                                                                          \
 		"systemctl mask --runtime greenboot-etcd-prerun.service", START                    \
@@ -38,17 +38,17 @@ const GbeHoldText gbe_holds[GBE_N_HOLDS] = {
     [GBE_HOLD_DEFORMED] =
 	{"the data has a file that etcd does not make, and another deployment had it last",
 	 NO_WAY_BACK,
-	 {{"greenboot-etcd restore {backup} --stop --force", START}, UNPROTECTED}},
+	 {{"greenboot-etcd restore {backup} --stop --force", START}}},
     [GBE_HOLD_LINKED] = {"the data directory is a link, and another deployment had the data last",
 			 NO_WAY_BACK,
-			 {SET_DATA_DIR, UNPROTECTED}},
+			 {SET_DATA_DIR}},
     [GBE_HOLD_MOUNT] = {"the data directory was a mount point and its mount is missing",
 			"etcd would begin an empty database in the bare directory.",
-			{{"systemctl start {mount}", START}, UNPROTECTED}},
+			{{"systemctl start {mount}", START}}},
     [GBE_HOLD_ELSEWHERE] =
 	{"there is no data here, and it still lies where another data-dir= had it",
 	 "etcd would begin an empty database. The data in the other directory is unchanged.",
-	 {SET_DATA_DIR, UNPROTECTED}},
+	 {SET_DATA_DIR}},
     [GBE_HOLD_MEMBER] = {"this is a member of a cluster, and its data, or its log, is gone",
 			 "Without its log, the member could contradict what it has agreed to.",
 			 {{"greenboot-etcd cluster rejoin --if-needed"}}},
@@ -57,10 +57,10 @@ const GbeHoldText gbe_holds[GBE_N_HOLDS] = {
 			  {{"greenboot-etcd {command}"}}},
     [GBE_HOLD_LOG] = {"another deployment had this database last, and its log is missing",
 		      "The database is unchanged. Without its log, the latest writes are missing.",
-		      {RESTORE, UNPROTECTED}},
+		      {RESTORE}},
     [GBE_HOLD_CORRUPT] = {"the data has a fault that etcd does not survive",
 			  "The data is unchanged, because on-corrupt-data=refuse.",
-			  {RESTORE, UNPROTECTED}},
+			  {RESTORE}},
     [GBE_HOLD_FAILED] = {"an update was booted on top of a failed one",
 			 "The data is unchanged, because on-upgrade-from-failed=refuse.",
 			 {RESTORE, UNPROTECTED}},
@@ -213,7 +213,7 @@ gbe_held_set(GbeHeld *held, GbeHold kind, const char *why, GPtrArray *steps)
 	held->kind = kind;
 	held->why = g_strdup(why != NULL ? why : gbe_holds[kind].what);
 	held->steps = steps;
-	held->text = g_strconcat(held->why, way != NULL ? "; " : NULL, way, NULL);
+	held->text = g_strconcat(held->why, "; ", way != NULL ? way : GBE_HOLD_NO_STEPS, NULL);
 }
 
 void

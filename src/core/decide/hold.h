@@ -39,6 +39,9 @@ typedef enum {
 
 extern const GbeWords gbe_hold_words; /* no open unread mount ... */
 
+/* The advice if no way is known. */
+#define GBE_HOLD_NO_STEPS "read ETCD IS HELD BACK in greenboot-etcd-guide(7)"
+
 #define GBE_HOLD_STEPS_MAX 4
 #define GBE_HOLD_WAYS_MAX 4
 

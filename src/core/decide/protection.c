@@ -139,9 +139,10 @@ gbe_notice_kind_check(GbeNoticeKind kind)
 void
 gbe_notice_held(GPtrArray *notices, const GbeHeld *held)
 {
+	const char *hint = held->steps->len > 0 ? NULL : GBE_HOLD_NO_STEPS;
 	GbeNotice *notice;
 
-	gbe_notice_add(notices, GBE_NOTICE_HELD, NULL, "etcd is held back: %s", held->why);
+	gbe_notice_add(notices, GBE_NOTICE_HELD, hint, "etcd is held back: %s", held->why);
 	notice = notices->pdata[notices->len - 1];
 	notice->steps = g_ptr_array_ref(held->steps);
 	notice->safe = gbe_holds[held->kind].safe;

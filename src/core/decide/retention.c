@@ -261,7 +261,7 @@ why_removed(const Retention *r, const GbeManifest *backup)
 	if (backup->grade == GBE_GRADE_BAD)
 		return g_hash_table_contains(r->room, backup->name)
 			   ? "a bad backup, and etcd has no room to start"
-			   : "more bad ones than keep-bad";
+			   : "more bad backups than keep-bad allows";
 	if (is_discarded(r, backup))
 		return "etcd is healthy on the data that was restored instead, and that data has "
 		       "no backup";

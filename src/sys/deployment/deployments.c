@@ -26,15 +26,13 @@ static const char *const sysroots[] = {"/sysroot", "/"};
 static bool
 read_boot_id(int root_fd, char **ret_id, GError **error)
 {
-	g_autoptr(GError) local = NULL;
 	g_autofree char *text = NULL;
 	g_autofree char *id = g_malloc(BOOT_ID_LEN + 1);
 	gsize size = 0;
 	gsize digits = 0;
 
-	if (!gbe_read_in_root(root_fd, BOOT_ID, MAX_SMALL_FILE, &text, &size, &local))
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot identify this boot: %s",
-				 local->message);
+	if (!gbe_read_in_root(root_fd, BOOT_ID, MAX_SMALL_FILE, &text, &size, error))
+		return false;
 	(void)g_strchomp(text);
 	for (const char *at = text; *at != '\0' && digits < BOOT_ID_LEN; at++) {
 		if (*at == '-')
@@ -45,8 +43,8 @@ read_boot_id(int root_fd, char **ret_id, GError **error)
 	}
 	id[digits] = '\0';
 	if (digits != 32 || strlen(text) != BOOT_ID_LEN)
-		return gbe_throw(error, GBE_ERROR_CANNOT_TELL,
-				 "cannot identify this boot: %s does not hold a boot id", BOOT_ID);
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "%s does not hold a boot id",
+				 BOOT_ID);
 	*ret_id = g_steal_pointer(&id);
 	return true;
 }
@@ -80,18 +78,18 @@ read_count_file(int root_fd, guint *ret_count, GError **error)
 bool
 gbe_run_read(int root_fd, bool is_root, char **ret_run, GError **error)
 {
+	g_autoptr(GError) local = NULL;
 	g_autofree char *boot = NULL;
 	guint count = 0;
+	bool known = read_boot_id(root_fd, &boot, &local);
 
-	if (!read_boot_id(root_fd, &boot, error))
-		return false;
-	if (!is_root) {
-		if (!read_count_file(root_fd, &count, error))
-			return false;
-	} else if (access("/run/systemd/system", F_OK) == 0 &&
-		   !gbe_manager_soft_reboots(&count, error)) {
-		return false;
-	}
+	if (known && !is_root)
+		known = read_count_file(root_fd, &count, &local);
+	else if (known && access("/run/systemd/system", F_OK) == 0)
+		known = gbe_manager_soft_reboots(&count, &local);
+	if (!known)
+		return gbe_throw(error, GBE_ERROR_CANNOT_TELL, "cannot identify this boot: %s",
+				 local->message);
 	*ret_run = count > 0 ? g_strdup_printf("%s+%u", boot, count) : g_steal_pointer(&boot);
 	return true;
 }
