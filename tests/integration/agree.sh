@@ -10,10 +10,31 @@
 
 # ---- the history of the device, whose etcd is stopped then ----
 
-before_again() { shutdown; }
+# ends: shuts the machine down; for a table of running devices, only etcd stops, until the device is loaded.
+ends() {
+	if [[ $RUNNING ]]; then
+		stop_etcd
+	else
+		shutdown
+	fi
+}
+
+before_again() { ends; }
 before_update() {
 	update B
-	shutdown
+	ends
+}
+# A person has restored a backup, and can undo that.
+before_restored() {
+	stop_etcd
+	gbe backup mine
+	start_etcd
+	put late write
+	stop_etcd
+	gbe restore mine
+	start_etcd
+	put later write
+	ends
 }
 before_crashed() {
 	stop_etcd
@@ -31,13 +52,13 @@ b_green() {
 before_return() {
 	b_green
 	make_default A
-	shutdown
+	ends
 }
 # A person chooses A in the boot menu.
 before_menu() {
 	b_green
 	ASK=--booted=rollback MENU=A
-	shutdown
+	ends
 }
 b_red() {
 	into_b
@@ -47,7 +68,7 @@ b_red() {
 # The failed update boots again.
 before_failed() {
 	b_red
-	shutdown
+	ends
 }
 # The boot counter has ended, and A comes back.
 before_undone() {
@@ -56,13 +77,13 @@ before_undone() {
 	judge red
 	reboot
 	judge red
-	shutdown
+	ends
 }
 # Another update replaces the failed one.
 before_second() {
 	b_red
 	update C
-	shutdown
+	ends
 }
 # An update brought a newer etcd, and A comes back.
 before_newer() {
@@ -118,6 +139,7 @@ set_bad() {
 	for name in $(gbe list --names); do gbe mark bad "$name"; done
 }
 set_away() { mv "$ROOT/var/lib/greenboot-etcd/backups" "$ROOT/var/lib/greenboot-etcd/moved"; }
+set_undo() { gbe undo --next-boot --force; }
 set_request() { gbe restore --next-boot "$([[ $1 == oldest ]] && gbe list --names | tail -n 1 || echo "$1")"; }
 
 # Each kind of damage with the circumstances that matter for it.
@@ -125,18 +147,23 @@ declare -A SITUATIONS=(
 	[sound]="- config:backup:at-boot=never config:restore:on-rollback=never config:restore:on-rollback=if-failed
 		config:restore:retry-trial=no config:restore:on-upgrade-from-failed=refuse
 		config:restore:on-upgrade-from-failed=keep config:backup:on-upgrade-failure=refuse none bad away
-		request:--last-good request:oldest"
-	[torn]="- config:restore:on-corrupt-data=refuse config:restore:on-corrupt-data=keep none request:--last-good"
+		config:restore:hand-back=no request:--last-good request:oldest"
+	[torn]="- config:restore:on-corrupt-data=refuse config:restore:on-corrupt-data=keep none
+		config:restore:retry-trial=no request:--last-good"
 	[bad_log]="- config:restore:on-corrupt-data=refuse bad"
-	[no_log]="- none config:restore:on-rollback=never"
+	[no_log]="- none config:restore:on-rollback=never config:restore:retry-trial=no"
 	[no_db]="-"
-	[gone]="- config:restore:on-missing-data=restore none"
+	[gone]="- config:restore:on-missing-data=restore none config:restore:retry-trial=no"
 	[removed]="- config:restore:on-missing-data=restore"
 	[pipe]="- config:backup:on-upgrade-failure=continue config:backup:on-upgrade-failure=refuse request:--last-good"
 	[two]="-"
 	[mount]="- config:backup:on-upgrade-failure=continue"
 	[link]="-"
 )
+
+# The circumstances in which a device is asked while its etcd runs.
+WHILE_RUNNING="- config:backup:at-shutdown=never config:restore:on-rollback=never config:restore:on-rollback=if-failed
+	config:restore:retry-trial=no config:restore:on-upgrade-from-failed=refuse none request:--last-good"
 
 # This filter prints the first difference between `status` ($shown), `explain` ($told) and prerun, else nothing. Prerun has
 # an exit status ($prerun), an output ($log) and a record ($ended).
@@ -154,16 +181,23 @@ def differs($what; $a; $b): if $a == $b then empty else "\($what): \($a | tojson
 	(if .[0] | startswith("etcd") then "" else .[1] end)]) as $did |
 # One more decision follows for each backup that did not validate.
 ([$told] + $told.branches)[:([$rules | length, 1] | max)] as $decisions | $decisions[-1] as $last |
+# A device that runs still takes the backup of its shutdown: then only what happens to the data is compared.
+def fate: map(select(startswith("restore") or . == "fresh" or . == "hold"));
 [
+	if $staged != null and $shown.next.deployment == $staged.deployment then
+		differs("explain and explain --booted=staged"; $told | del(.facts); $staged | del(.facts))
+	else empty end,
 	if $ask == "" then
 		differs("status and explain"; $shown.next | [.rule, .action, .backup]; $told | most),
 		differs("status and explain, the deployment"; $shown.next.deployment; $told.deployment)
 	else empty end,
 	if $shown.next.action == "hold" and $shown.protection.state == "protected" then "status: protected before a hold" else empty end,
 	differs("the deployment"; $told.deployment; $booted),
-	if ($rules | length) > 0 then differs("explain and prerun, the rules"; [$decisions[].rule]; $rules) else empty end,
+	if $running != "" then differs("explain and prerun, the data"; $last | effects | fate; $did | fate)
+	elif ($rules | length) > 0 then differs("explain and prerun, the rules"; [$decisions[].rule]; $rules) else empty end,
 	differs("explain and prerun, held"; [$last.actions[] | select(.action == "hold")] != []; $prerun == 5),
-	if $last == $told then
+	if $running != "" then empty
+	elif $last == $told then
 		differs("explain and prerun, what is done"; $told | effects; $did),
 		differs("explain and prerun, the steps"; $told.steps; $ended.steps // [])
 	else
@@ -173,10 +207,15 @@ def differs($what; $a; $b): if $a == $b then empty else "\($what): \($a | tojson
 
 # agrees WHAT: asks all three about the next boot. DISAGREE gets a line for a difference.
 agrees() {
-	local shown told ended difference
+	local shown told ended difference staged=null
 
 	shown=$(gbe --json status)
 	told=$(gbe --json explain ${ASK:+"$ASK"})
+	if [[ $RUNNING ]]; then
+		[[ ! -d $ROOT/run/ostree/staged-deployment && ! -e $ROOT/run/ostree/staged-deployment ]] ||
+			staged=$(gbe --json explain --booted=staged)
+		shutdown
+	fi
 	if [[ $MENU ]]; then
 		grub_choose
 		boot "$MENU"
@@ -186,20 +225,23 @@ agrees() {
 	fi
 	ended=$(<"$ROOT/run/greenboot-etcd/prerun-done")
 	difference=$(jq -rn --argjson shown "$shown" --argjson told "$told" --argjson ended "$ended" --arg ask "$ASK" \
+		--arg running "$RUNNING" --argjson staged "$staged" \
 		--argjson prerun "$PRERUN" --rawfile log "$PRERUN_LOG" --arg booted "${DEPLOYMENT[$BOOTED]}" "$AGREE")
 	[[ ! $difference ]] || DISAGREE+=("$1: $difference")
 }
 
 # table KIND BEFORE: plays each kind of damage with each of its circumstances.
 table() {
-	local data circumstance rest
+	local data circumstance rest circumstances
 
-	DISAGREE=() ASK='' MENU=''
+	DISAGREE=() ASK='' MENU='' RUNNING=''
 	a_green "$1"
 	"before_$2"
 	device_save
 	for data in "${!SITUATIONS[@]}"; do
-		for circumstance in ${SITUATIONS[$data]}; do
+		circumstances=${SITUATIONS[$data]}
+		[[ $2 != restored && $2 != undone || $data != sound && $data != torn ]] || circumstances+=" undo"
+		for circumstance in $circumstances; do
 			device_load
 			same_boot
 			rest=${circumstance#*:}
@@ -208,7 +250,36 @@ table() {
 			agrees "$2, $data, $circumstance"
 		done
 	done
+	all_agree
+}
+
+all_agree() {
 	((${#DISAGREE[@]} == 0)) || { printf '%s\n' "${DISAGREE[@]}" >&2 && fail "${#DISAGREE[@]} disagree: ${DISAGREE[0]}"; }
+}
+
+# running KIND BEFORE: plays the circumstances of a device that is asked while its etcd runs.
+running() {
+	local circumstance rest present circumstances=$WHILE_RUNNING
+
+	DISAGREE=() ASK='' MENU='' RUNNING=yes
+	a_green "$1"
+	"before_$2"
+	present=$BOOTED
+	[[ $2 != restored && $2 != undone ]] || circumstances+=" undo"
+	# The other histories have a good backup from a shutdown.
+	[[ $2 != again && $2 != update ]] || gbe backup mine
+	device_save
+	for circumstance in $circumstances; do
+		device_load
+		same_boot
+		BOOTED=$present
+		etcd_program "${ETCD_OF[$BOOTED]-$ETCD}"
+		rest=${circumstance#*:}
+		[[ $circumstance == - ]] || "set_${circumstance%%:*}" "$rest"
+		start_etcd
+		agrees "$2, running, $circumstance"
+	done
+	all_agree
 }
 
 # In the same run, the next start of the service treats damaged data as the next boot would.
@@ -287,7 +358,10 @@ run_case agree-staged-pipe staged_pipe
 run_case agree-frozen frozen
 run_case agree-outside outside
 run_case agree-nothing-lost nothing_lost
-for before in ${BEFORE:-again update crashed return menu failed undone second newer unknown foreign}; do
+for before in ${BEFORE:-again update crashed return menu failed undone second newer unknown foreign restored}; do
 	run_case "agree-table-$before" table xfs "$before"
+done
+for before in again update return menu failed undone second newer restored; do
+	run_case "agree-running-$before" running xfs "$before"
 done
 suite_end

@@ -125,6 +125,52 @@ answers() {
 	says protected Protected
 }
 
+# last TEXT: expects this in the line `Last`.
+last() { assert_match "last" "$(gbe status | grep -A 1 "^  Last  ")" "  Last *: $1"; }
+
+# The last operation is told in words, with the backup that it left.
+last_operation() {
+	local aside
+
+	a_green "$1"
+	stop_etcd
+	gbe backup one
+	last "backed up as one: *"
+	gbe restore one
+	aside=$(json .last_operation.set_aside status)
+	assert_eq "set aside" "$(json '[.[] | select(.set_aside)][0].name' list)" "$aside"
+	last "restored from one: asked for by hand"$'\n'" *the data that was there is kept as $aside"
+	gbe undo
+	last "undo restored $aside: *"
+	gbe delete "$(json .last_operation.set_aside status)"
+	assert_json .last_operation.set_aside null status
+	last "deleted *"
+	gbe mark bad one
+	last "graded one*"
+}
+
+# Without a boot id, each text says so once.
+no_boot_id() {
+	a_protected "$1"
+	echo none >"$ROOT/proc/sys/kernel/random/boot_id"
+	says needs-you "Needs you: cannot identify this boot: /proc/sys/kernel/random/boot_id does not hold a boot id"
+	assert_eq "told" "$(grep -c "boot id" <<<"$(gbe status)")" 1
+	assert_eq "warnings" "$(json '.warnings | length' status)" 1
+	assert_exit 7 gbe restore --next-boot one
+	assert_match "stderr" "$ERR" "greenboot-etcd: cannot identify this boot: /proc/* does not hold a boot id, so a restore cannot be scheduled *"
+	assert_eq "told" "$(grep -o "cannot identify" <<<"$ERR" | wc -l)" 1
+	assert_exit 5 gbe mark good
+	assert_eq "told" "$(grep -o "cannot identify" <<<"$ERR" | wc -l)" 1
+}
+
+# A warning that names a command has this command as its step.
+step_of_warning() {
+	a_protected "$1"
+	sed -i 's/"kind":"start"/"kind":"stort"/' "$ROOT/var/lib/greenboot-etcd/ledger"
+	assert_eq "steps" "$(json '.protection.steps | tojson' status)" '["greenboot-etcd log"]'
+	assert_match "status" "$(gbe status)" "Needs you: a record of the ledger*1. greenboot-etcd log*"
+}
+
 # The configuration has a password in etcd's address. No other place has it.
 password() {
 	local planted=N0-B0DY-5-BUS1NE55 verb
@@ -304,6 +350,9 @@ run_case status-check checks
 for kind in $(kinds "xfs ext4"); do
 	run_case "status-first-line@$kind" answers "$kind"
 done
+run_case status-last last_operation xfs
+run_case status-no-boot-id no_boot_id xfs
+run_case status-step-of-warning step_of_warning xfs
 run_case status-systemd on_systemd
 run_case status-password password
 run_case status-rolled-back rolled_back

@@ -216,6 +216,7 @@ hold_unread() {
 	snap_format 7
 	b_boots
 	is_held unread
+	assert_eq "the error is told" "$(gbe status | grep -c "Structure needs cleaning")" 1
 	snap_format 1
 	way_back unread
 	holds "B's data" "$A_STATE"

@@ -161,7 +161,7 @@ no_var() {
 	mv "$ROOT/var" "$ROOT/away"
 	ready 0
 	assert_match "preflight" "$OUT" "*note *data *no etcd data*"
-	says "*Data *missing, or not readable*"
+	says "*Data */var/lib/etcd, missing*"
 	start_prerun
 	started
 	rm -rf "${ROOT:?}/var"

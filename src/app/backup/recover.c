@@ -275,7 +275,7 @@ name_displaced(GbeApp *app, GbeStore *store, int stage_fd, const char *staging,
 	    GBE_FAULT("recover-displaced-named", error) ||
 	    !gbe_sync_order(store->fd, app->state_fd, store->path, flushes, error))
 		return gbe_prefix(error, "keep the displaced data as %s", manifest->name);
-	gbe_state_note_entry(app, GBE_LEDGER_BACKUP, manifest, "displaced");
+	gbe_state_note_entry(app, GBE_LEDGER_BACKUP, manifest, "set aside");
 	return true;
 }
 

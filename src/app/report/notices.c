@@ -17,6 +17,7 @@
 #include "sys/systemd/units.h"
 
 #include <fcntl.h>
+#include <string.h>
 
 static const char *
 or_unknown(const char *why)
@@ -287,6 +288,16 @@ note_other_data(const GbeApp *app, const GbeHealthLook *look, GPtrArray *to)
 
 /* ---- the data and its place ---- */
 
+/* Does one of the notices already have @why? A hold names its cause. */
+static bool
+is_told(const GPtrArray *notices, const char *why)
+{
+	GBE_EACH(const GbeNotice *, notice, notices)
+		if (why != NULL && strstr(notice->text, why) != NULL)
+			return true;
+	return false;
+}
+
 /* True: there is data to back up. */
 static bool
 note_data(GbeObserved *observed, GPtrArray *to)
@@ -303,9 +314,10 @@ note_data(GbeObserved *observed, GPtrArray *to)
 		return false;
 	}
 	if (!gbe_observed_is_readable(observed, &error)) {
-		gbe_notice_add(to, GBE_NOTICE_UNREAD,
-			       "correct data-dir= of [etcd], or the directory", "%s",
-			       error->message);
+		if (!is_told(to, facts->data_why))
+			gbe_notice_add(to, GBE_NOTICE_UNREAD,
+				       "correct data-dir= of [etcd], or the directory", "%s",
+				       error->message);
 		return false;
 	}
 	gbe_observe_tree(observed);

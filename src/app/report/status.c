@@ -201,6 +201,7 @@ static const GbeField owner_fields[] = {
 static const GbeField data_fields[] = {
     GBE_FIELD_SET(GbeStatusData, path, "path", TEXT),
     GBE_FIELD(GbeStatusData, size, "size", KNOWN),
+    GBE_FIELD(GbeStatusData, present, "present", TRI),
     {0},
 };
 
@@ -219,6 +220,7 @@ static const GbeField last_fields[] = {
     GBE_FIELD(GbeLastOperation, rule, "rule", TEXT),
     GBE_FIELD(GbeLastOperation, reason, "reason", TEXT),
     GBE_FIELD(GbeLastOperation, backup, "backup", TEXT),
+    GBE_FIELD(GbeLastOperation, set_aside, "set_aside", TEXT),
     GBE_FIELD(GbeLastOperation, run, NULL, TEXT),
     GBE_FIELD(GbeLastOperation, started, "started", MOMENT),
     GBE_FIELD(GbeLastOperation, duration_usec, "duration", SECONDS),
@@ -482,6 +484,20 @@ last_good_of(GbeFacts *facts)
 	return good;
 }
 
+static GbeLastOperation *
+last_operation_of(const GbeFacts *facts)
+{
+	GbeLastOperation *last = g_memdup2(&facts->last, sizeof facts->last);
+	bool failed;
+	const GbeManifest *aside = gbe_situation_undo(facts, &failed);
+
+	if (aside != NULL && g_strcmp0(last->result, "done") == 0 &&
+	    (g_str_equal(last->operation, "restore") || g_str_equal(last->operation, "undo")))
+		last->set_aside = aside->name;
+	gbe_fields_own(last_fields, last);
+	return last;
+}
+
 static void
 set_greenboot(GbeStatusGreenboot *to, const GbeGreenboot *greenboot)
 {
@@ -527,15 +543,14 @@ gbe_status_collect(GbeApp *app, GbeObserved *observed, const GbeHealthLook *look
 	status->judged = facts->judges;
 	gbe_status_etcd(look, &status->etcd);
 	status->data.path = g_strdup(observed->data->path);
+	status->data.present = facts->data;
 	gbe_observe_tree(observed);
 	if (observed->data->fd >= 0 && observed->tree_why == NULL && observed->tree_unknown == NULL)
 		status->data.size = (gint64)observed->tree.bytes;
 	status->backups = facts->backups->len;
 	status->last_good = last_good_of(facts);
-	if (facts->last.operation != NULL) {
-		status->last_operation = g_memdup2(&facts->last, sizeof facts->last);
-		gbe_fields_own(last_fields, status->last_operation);
-	}
+	if (facts->last.operation != NULL)
+		status->last_operation = last_operation_of(facts);
 	status->periodic = gbe_periodic_status(app, look);
 	status->offsite = gbe_offsite_status(app);
 	status->rehearsal = gbe_rehearsal_status(app, observed->deployments);

@@ -35,6 +35,7 @@ typedef struct {
 typedef struct {
 	char *path;
 	gint64 size; /* bytes, apparent */
+	GbeTri present;
 } GbeStatusData;
 
 typedef struct {

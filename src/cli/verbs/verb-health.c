@@ -4,6 +4,7 @@
 #include "app/health/certificates.h"
 #include "app/report/status.h"
 #include "app/state/configuration.h"
+#include "cli/observe.h"
 #include "cli/print.h"
 #include "cli/verb.h"
 #include "core/json/members.h"
@@ -175,6 +176,7 @@ gbe_verb_preflight(GbeCli *cli, char **arguments, GError **error)
 
 		gbe_print_object(object);
 	}
+	gbe_cli_fit(cli, NULL);
 	for (guint i = 0; i < findings->len && !cli->json && !cli->quiet; i++) {
 		const GbeNotice *finding = findings->pdata[i];
 

@@ -100,7 +100,8 @@ print_protection(const GbeStatus *status)
 		gbe_print("  %u. %s\n", i + 1, (const char *)protection->steps->pdata[i]);
 	if (!needs_you && n_steps == 0)
 		gbe_print("  To do: %s\n", or_unknown(protection->hint));
-	gbe_print("\n");
+	if (!needs_you || n_steps > 0 || protection->safe != NULL)
+		gbe_print("\n");
 }
 
 /* The facts of the decision, for people who know the rules. */
@@ -198,7 +199,10 @@ print_data(const GbeStatus *status)
 	g_autofree char *age = good != NULL ? age_text(good->age) : NULL;
 
 	gbe_print_entry("Data", "%s, %s", or_unknown(status->data.path),
-			size != NULL ? size : "missing, or not readable");
+			size != NULL			      ? size
+			: status->data.present == GBE_NO      ? "missing"
+			: status->data.present == GBE_UNKNOWN ? "not readable"
+							      : "of unknown size");
 	if (good == NULL)
 		gbe_print_entry("Backups", "%u, no good one", status->backups);
 	else
@@ -218,56 +222,79 @@ print_schedule(const GbePeriodicStatus *periodic)
 	gbe_print_entry("Schedule", "%s; %s%s%s%s", or_unknown(periodic->schedule),
 			age != NULL ? "last success " : "no success yet", age != NULL ? age : "",
 			age != NULL ? " ago" : "", periodic->overdue ? ", OVERDUE" : "");
-	if (periodic->result != NULL && periodic->record.reason != NULL)
+	/* The trouble names the reason. */
+	if (!periodic->overdue && periodic->result != NULL && periodic->record.reason != NULL)
 		gbe_print_entry("", "%s: %s", periodic->result, periodic->record.reason);
 }
 
 static void
 print_offsite(const GbeOffsiteStatus *offsite)
 {
-	const char *why;
 	g_autofree char *proved = NULL;
+	const char *why;
 
 	if (offsite == NULL)
 		return;
-	why = offsite->record.failed_why;
+	/* The trouble names the reason, and is a warning. */
+	why = offsite->trouble && offsite->record.damaged == NULL ? NULL
+								  : offsite->record.failed_why;
 	proved = age_text(offsite->proved_age);
 	gbe_print_entry("Off device", "%s%s%s%s",
 			offsite->record.proved != NULL ? offsite->record.proved
 						       : "no proved snapshot yet",
 			proved != NULL ? ", proved " : "", proved != NULL ? proved : "",
 			proved != NULL ? " ago" : "");
-	if (offsite->waiting > 0 || why != NULL)
+	if (offsite->waiting > 0)
 		gbe_print_entry("", "%u waiting to be sent%s%s", offsite->waiting,
 				why != NULL ? ": " : "", why != NULL ? why : "");
+	else if (why != NULL)
+		gbe_print_entry("", "a push failed: %s", why);
+}
+
+/* The operation in words; newly allocated. */
+static char *
+last_words(const GbeLastOperation *last)
+{
+	static const struct {
+		const char *operation, *done;
+	} words[] = {
+	    {"backup", "backed up as"}, {"restore", "restored from"}, {"undo", "undo restored"},
+	    {"mark", "graded"},		{"delete", "deleted"},	      {"import", "imported"},
+	    {"pin", "pinned"},		{"unpin", "unpinned"},
+	};
+	const char *operation = or_unknown(last->operation), *result = or_unknown(last->result);
+
+	if (g_str_equal(result, "held"))
+		return g_strdup("etcd was held back");
+	if (g_str_equal(result, "done") && g_str_equal(operation, "fresh"))
+		return g_strdup("etcd started without data");
+	for (guint i = 0; i < G_N_ELEMENTS(words) && last->backup != NULL; i++)
+		if (g_str_equal(result, "done") && g_str_equal(operation, words[i].operation))
+			return g_strdup_printf("%s %s", words[i].done, last->backup);
+	return g_strdup_printf("%s%s%s%s%s", operation, last->backup != NULL ? " of " : "",
+			       last->backup != NULL ? last->backup : "",
+			       g_str_equal(result, "done") ? "" : " ",
+			       g_str_equal(result, "done") ? "" : result);
 }
 
 static void
 print_last(const GbeStatus *status)
 {
 	const GbeLastOperation *last = status->last_operation;
-	const char *operation = last != NULL ? or_unknown(last->operation) : NULL;
-	const char *result = last != NULL ? or_unknown(last->result) : NULL;
-	const char *reason = last != NULL ? last->reason : NULL;
-	const char *backup = last != NULL ? last->backup : NULL;
-	bool done = g_strcmp0(result, "done") == 0, held = g_strcmp0(result, "held") == 0;
-	bool told = reason == NULL || is_told(status, reason) || (held && is_held(status));
 	g_autofree char *when = last != NULL ? gbe_text_when(last->started) : NULL;
-	g_autofree char *text = NULL;
+	g_autofree char *text = last != NULL ? last_words(last) : NULL;
+	bool told;
 
 	if (last == NULL) {
 		gbe_print_entry("Last", "no operation yet");
 		return;
 	}
-	if (held)
-		text = g_strdup("etcd was held back");
-	else if (done && backup != NULL && g_str_equal(operation, "restore"))
-		text = g_strdup_printf("restored from %s", backup);
-	else
-		text = g_strdup_printf("%s%s%s%s%s", operation, backup != NULL ? " " : "",
-				       backup != NULL ? backup : "", done ? "" : " ",
-				       done ? "" : result);
-	gbe_print_entry("Last", "%s: %s%s%s", when, text, told ? "" : ": ", told ? "" : reason);
+	told = last->reason == NULL || is_told(status, last->reason) ||
+	       (g_strcmp0(last->result, "held") == 0 && is_held(status));
+	gbe_print_entry("Last", "%s: %s%s%s", when, text, told ? "" : ": ",
+			told ? "" : last->reason);
+	if (last->set_aside != NULL)
+		gbe_print_entry("", "the data that was there is kept as %s", last->set_aside);
 }
 
 static void

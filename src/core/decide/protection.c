@@ -297,10 +297,30 @@ needs_of(const GPtrArray *notices)
 	return needs;
 }
 
+/* The first whole command in the backquotes of @text, newly allocated; NULL: @text has no command that works as it
+ * stands. */
+static char *
+command_in(const char *text)
+{
+	g_auto(GStrv) parts = g_strsplit(text, "`", -1);
+
+	for (guint i = 1; parts[i] != NULL && parts[i + 1] != NULL; i += 2) {
+		g_auto(GStrv) words = g_strsplit(parts[i], " ", -1);
+		bool whole = true;
+
+		for (guint k = 0; words[k] != NULL; k++)
+			whole = whole && !g_ascii_isupper(words[k][0]);
+		if (whole && words[0] != NULL && words[1] != NULL)
+			return g_strdup(parts[i]);
+	}
+	return NULL;
+}
+
 GbeProtection *
 gbe_protection_judge(const GPtrArray *notices, bool member)
 {
 	const GbeNotice *first = most_urgent(notices, GBE_NOTICE_HELD, GBE_NOTICE_WARNING);
+	char *command;
 	GbeProtection *to = gbe_fields_new(&gbe_protection_items);
 
 	to->steps = g_ptr_array_new(); /* its table frees the texts */
@@ -313,8 +333,12 @@ gbe_protection_judge(const GPtrArray *notices, bool member)
 	to->safe = g_strdup(first->safe);
 	for (guint i = 0; first->steps != NULL && i < first->steps->len; i++)
 		g_ptr_array_add(to->steps, g_strdup(first->steps->pdata[i]));
-	if (to->state == GBE_NOT_PROTECTED && first->hint == NULL && to->steps->len == 0)
-		g_ptr_array_add(to->steps, g_strdup("greenboot-etcd preflight"));
+	command = first->hint == NULL && to->steps->len == 0 ? command_in(first->text) : NULL;
+	if (command == NULL && to->state == GBE_NOT_PROTECTED && first->hint == NULL &&
+	    to->steps->len == 0)
+		command = g_strdup("greenboot-etcd preflight");
+	if (command != NULL)
+		g_ptr_array_add(to->steps, command);
 	if (to->state == GBE_NOT_PROTECTED)
 		to->hint =
 		    g_strdup(first->hint != NULL ? first->hint : "`greenboot-etcd preflight`");
