@@ -153,8 +153,9 @@ last_operation() {
 no_boot_id() {
 	a_protected "$1"
 	echo none >"$ROOT/proc/sys/kernel/random/boot_id"
-	says needs-you "Needs you: cannot identify this boot: /proc/sys/kernel/random/boot_id does not hold a boot id"
-	assert_eq "told" "$(grep -c "boot id" <<<"$(gbe status)")" 1
+	assert_exit 7 gbe status --check
+	assert_match "first line" "${OUT%%$'\n'*}" "Needs you: cannot identify this boot: /proc/sys/kernel/random/boot_id does not hold a boot id"
+	assert_eq "told" "$(grep -c "boot id" <<<"$OUT")" 1
 	assert_eq "warnings" "$(json '.warnings | length' status)" 1
 	assert_exit 7 gbe restore --next-boot one
 	assert_match "stderr" "$ERR" "greenboot-etcd: cannot identify this boot: /proc/* does not hold a boot id, so a restore cannot be scheduled *"

@@ -364,7 +364,7 @@ hold_failed_update_unprotected() {
 	holds "what the failed update wrote" "$state"
 }
 
-# A has an older etcd, and on-rollback=never keeps it from taking the backup by itself.
+# A has an older etcd, and on-rollback=never keeps it from taking the backup automatically.
 hold_unusable_restore() {
 	ETCD_OF[B]=$ETCD_NEXT
 	a_green "$1"

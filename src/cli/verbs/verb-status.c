@@ -236,8 +236,8 @@ print_offsite(const GbeOffsiteStatus *offsite)
 	if (offsite == NULL)
 		return;
 	/* The trouble names the reason, and is a warning. */
-	why = offsite->trouble && offsite->record.damaged == NULL ? NULL
-								  : offsite->record.failed_why;
+	why =
+	    offsite->trouble && offsite->record.damaged == NULL ? NULL : offsite->record.failed_why;
 	proved = age_text(offsite->proved_age);
 	gbe_print_entry("Off device", "%s%s%s%s",
 			offsite->record.proved != NULL ? offsite->record.proved
