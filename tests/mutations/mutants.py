@@ -27,6 +27,9 @@ NO_CALL = {"if", "while", "for", "switch", "return", "sizeof", "typeof", "GBE_EA
 # Unit tests cannot see that such a call is missing: `make asan` sees leaks, and assertions guard against bugs only.
 UNSEEN = re.compile(r"""(g_)?(free|assert\w*|return_(val_)?if_fail|clear_\w+|close|unlock)$
     | \w+_(free|freep|unref|clear|close|closep|release|unlock)$ | gbe_fault\w* | GBE_FAULT\w* | static_assert""", re.X)
+# The order of these arguments does not matter; that of a strcmp does not if the result is compared with 0.
+SYMMETRIC = re.compile(r"\w*(_equal|_same(_\w+)?)$ | gbe_same_\w+ | MIN$ | MAX$", re.X)
+COMPARE = re.compile(r"g_strcmp0$|str\w*cmp$|memcmp$")
 
 
 class Token:
@@ -86,7 +89,8 @@ def mutants(text):
         last = found[after.pair + 1] if after.pair + 1 < len(found) else token
         if before.text in (";", "{", "}", ")", "else") and last.text == ";" and not UNSEEN.match(token.text):
             yield token.start, last.end - token.start, ";", token.line, "removed"
-        parts = [] if UNSEEN.match(token.text) else arguments(found, i + 1)
+        symmetric = SYMMETRIC.match(token.text) or COMPARE.match(token.text) and last.text in ("==", "!=")
+        parts = [] if symmetric or UNSEEN.match(token.text) else arguments(found, i + 1)
         for (a, b), (c, d) in zip(parts, parts[1:]):
-            if text[a:b] != text[c:d]:
+            if text[a:b] != text[c:d] and "." not in (text[a], text[c]):  # .name = value may stand anywhere
                 yield a, d - a, text[c:d] + text[b:c] + text[a:b], token.line, "swapped"

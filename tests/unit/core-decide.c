@@ -343,6 +343,8 @@ START_TEST(the_same_run_only_ends_the_closing_record)
 	ck_assert(plan->opened);
 	ck_assert_ptr_null(plan->take_over);
 	ck_assert(gbe_plan_is_idle(plan));
+	ck_assert_ptr_null(action(plan, GBE_ACTION_KEEP)->name);
+	ck_assert_ptr_nonnull(action(plan, GBE_ACTION_KEEP)->reason);
 
 	facts->owner->closing.present = false;
 	again = gbe_decide(facts);
@@ -467,6 +469,53 @@ START_TEST(without_verification_nothing_is_good)
 }
 END_TEST
 
+/* The judged run is 50 of A, from sequence 90. */
+START_TEST(a_later_verdict_changes_the_backups_of_its_run_alone)
+{
+	enum { OWN, SET_ASIDE, EARLIER, OTHER_RUN, OTHER_DEPLOYMENT, BAD, LIVE, CASES };
+
+	for (int i = 0; i < CASES; i++) {
+		g_autoptr(GbeFacts) facts = after_green_a('a');
+		GbeRunRecord *run = facts->runs->pdata[0];
+		GbeManifest *backup =
+		    facts_backup(facts, i == OTHER_DEPLOYMENT ? 'c' : 'a', i == OTHER_RUN ? 49 : 50,
+				 i == EARLIER ? 89 : 90, GBE_GRADE_UNPROVEN);
+		bool changes = i == OWN || i == BAD || i == LIVE;
+
+		backup->set_aside = i == SET_ASIDE;
+		backup->live = i == LIVE;
+		if (i == BAD)
+			backup->grade = GBE_GRADE_BAD;
+		ck_assert_int_eq(gbe_decide_regrade(run, backup), changes);
+		ck_assert_int_eq(backup->verdict, changes ? GBE_VERDICT_GREEN : GBE_VERDICT_NONE);
+		ck_assert_int_eq(backup->health,
+				 changes ? GBE_HEALTH_HEALTHY : GBE_HEALTH_NOT_ASKED);
+		ck_assert_int_eq(backup->grade, i == OWN   ? GBE_GRADE_GOOD
+						: i == BAD ? GBE_GRADE_BAD
+							   : GBE_GRADE_UNPROVEN);
+		/* The same verdict again changes nothing; the health alone does. */
+		ck_assert(!gbe_decide_regrade(run, backup));
+		run->health = GBE_HEALTH_UNHEALTHY;
+		ck_assert_int_eq(gbe_decide_regrade(run, backup), changes);
+		ck_assert_int_ne(backup->grade, GBE_GRADE_GOOD);
+	}
+}
+END_TEST
+
+/* The verdict and the health are known, but the backup was unproven when it was taken. */
+START_TEST(an_equal_backup_with_a_lower_grade_is_upgraded)
+{
+	g_autoptr(GbeFacts) facts = after_green_a('a');
+	GbeManifest *closing = facts_backup(facts, 'a', 50, 91, GBE_GRADE_GOOD);
+	g_autoptr(GbePlan) plan = NULL;
+
+	facts_set_fingerprint(&closing->fingerprint, 1);
+	closing->grade = GBE_GRADE_UNPROVEN;
+	plan = gbe_decide(facts);
+	ck_assert_int_eq(action(plan, GBE_ACTION_GRADE)->manifest->grade, GBE_GRADE_GOOD);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -492,6 +541,8 @@ main(void)
 	tcase_add_test(tcase, data_without_an_owner_is_adopted);
 	tcase_add_test(tcase, a_grade_is_of_verdict_health_and_verification);
 	tcase_add_test(tcase, without_verification_nothing_is_good);
+	tcase_add_test(tcase, a_later_verdict_changes_the_backups_of_its_run_alone);
+	tcase_add_test(tcase, an_equal_backup_with_a_lower_grade_is_upgraded);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }

@@ -85,6 +85,8 @@ CHANGE(failed, refused(f); f->service = GBE_SERVICE_FAILED)
 CHANGE(distrust, down(f, GBE_REACH_TLS, 0, "alert certificate required"))
 CHANGE(expired, distrust(f); f->tls[1].key = "cert"; f->tls[1].path = g_strdup("/c.crt");
        f->tls[1].expires = NOW - 1)
+CHANGE(expires_now, expired(f); f->tls[1].expires = NOW)
+CHANGE(expired_in_1970, expired(f); f->tls[1].expires = 0)
 CHANGE(in_1970, distrust(f); f->now = 60; f->tls[1].key = "cert";
        f->tls[1].path = g_strdup("/c.crt"); f->tls[1].begins = NOW - DAY;
        f->tls[1].expires = NOW + 99 * DAY)
@@ -186,6 +188,8 @@ static const struct {
     {data_refused, "data-refused", UNHEALTHY, GBE_PATIENCE_NONE, "newer etcd"},
     {start_limit, "start-limit", UNHEALTHY, GBE_PATIENCE_NONE, "etcd.service failed again"},
     {failed, "failed", UNHEALTHY, GBE_PATIENCE_SOME, "etcd.service has failed"},
+    {expires_now, "certificate", UNTOLD, GBE_PATIENCE_SOME, "/c.crt, has expired"},
+    {expired_in_1970, "certificate", UNTOLD, GBE_PATIENCE_SOME, "/c.crt, has expired"},
     {expired, "certificate", UNTOLD, GBE_PATIENCE_SOME, "cert of [etcd], /c.crt, has expired"},
     {in_1970, "clock", UNTOLD, GBE_PATIENCE_DEADLINE, "the clock says 1970-01-01 00:01 UTC"},
     {only_later, "clock", UNTOLD, GBE_PATIENCE_DEADLINE, "the clock says 2027-01-15 08:00 UTC"},
@@ -225,7 +229,7 @@ static const struct {
     {other_alarm, "other-alarm", UNTOLD, GBE_PATIENCE_SOME, "alarm"},
     {no_writes, "no-writes", UNHEALTHY, GBE_PATIENCE_DEADLINE, "cannot write: etcdserver"},
     {no_consent, "no-consent", UNTOLD, GBE_PATIENCE_DEADLINE, "does not agree"},
-    {no_reads, "no-reads", UNHEALTHY, GBE_PATIENCE_DEADLINE, "cannot read"},
+    {no_reads, "no-reads", UNHEALTHY, GBE_PATIENCE_DEADLINE, "of its cluster: timed out"},
     {behind, "behind", UNHEALTHY, GBE_PATIENCE_NONE, "lost writes"},
     {learner, "healthy", HEALTHY, GBE_PATIENCE_NONE, "learner"},
     {with_passwords, "healthy", HEALTHY, GBE_PATIENCE_NONE, "healthy"},

@@ -90,6 +90,28 @@ START_TEST(copies_are_their_own)
 }
 END_TEST
 
+START_TEST(related_lines_share_an_ancestor)
+{
+	GbeLineage root = {.line = 1}, a = {0}, b = {0}, other = {.line = 9}, unknown = {0};
+
+	gbe_lineage_grow(&a, &root, 4, 5);
+	gbe_lineage_grow(&b, &root, 6, 7);
+	ck_assert(gbe_lineage_related(&a, &root));
+	ck_assert(gbe_lineage_related(&root, &a));
+	ck_assert(gbe_lineage_related(&a, &b));
+	ck_assert(!gbe_lineage_related(&a, &other));
+	ck_assert(!gbe_lineage_related(&other, &a));
+	/* An unknown line is related to no line, whatever a damaged manifest names as its ancestors. */
+	gbe_lineage_copy(&unknown, &a);
+	unknown.line = 0;
+	ck_assert(!gbe_lineage_related(&unknown, &b));
+	ck_assert(!gbe_lineage_related(&b, &unknown));
+	gbe_lineage_clear(&a);
+	gbe_lineage_clear(&b);
+	gbe_lineage_clear(&unknown);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -101,6 +123,7 @@ main(void)
 	tcase_add_test(lines, unknown_is_unknown);
 	tcase_add_test(lines, forgets_the_oldest);
 	tcase_add_test(lines, copies_are_their_own);
+	tcase_add_test(lines, related_lines_share_an_ancestor);
 	suite_add_tcase(suite, lines);
 	return gbe_unit_main(suite);
 }

@@ -187,6 +187,78 @@ START_TEST(by_hand_the_last_valid_one_is_named)
 }
 END_TEST
 
+/* A's data is on line 1. Z's data is on line 7, which only a green run proves. */
+START_TEST(the_last_backup_of_a_green_line_is_named)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *z = facts_backup(facts, 'z', 4, 4, GBE_GRADE_UNPROVEN);
+	GbeTakeOver *began = facts_recorded(facts);
+	GbeRunRecord *run = facts_record(facts, 'z', 4, 4, GBE_VERDICT_RED);
+	const char *why = NULL;
+
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	z->lineage.line = began->lineage.line = 7;
+	began->sequence = 4;
+	ck_assert(!gbe_retention_is_last_valid(facts, z->name, &why));
+	run->verdict = GBE_VERDICT_GREEN;
+	run->health = GBE_HEALTH_HEALTHY;
+	ck_assert(gbe_retention_is_last_valid(facts, z->name, &why));
+	ck_assert_str_eq(why, "of data that was green and that no other backup comes from");
+	began->lineage.line = 8;
+	ck_assert(!gbe_retention_is_last_valid(facts, z->name, &why));
+	began->lineage.line = 7;
+	began->sequence = 5; /* the record of its run is lost */
+	ck_assert(!gbe_retention_is_last_valid(facts, z->name, &why));
+}
+END_TEST
+
+static void
+assert_least(const GbeFacts *facts, const GbeManifest *expected, bool expected_last)
+{
+	bool last = !expected_last;
+
+	ck_assert_ptr_eq(gbe_retention_least(facts, &last), expected);
+	if (expected != NULL)
+		ck_assert_int_eq(last, expected_last);
+}
+
+START_TEST(the_backup_that_a_person_needs_least)
+{
+	g_autoptr(GbeFacts) facts = device();
+	GbeManifest *other, *set_aside, *bad;
+
+	(void)facts_backup(facts, 'a', 1, 1, GBE_GRADE_GOOD);
+	/* The booted deployment may need its last one. */
+	assert_least(facts, NULL, false);
+	(void)facts_list(facts, 'b', 2000);
+	(void)facts_record(facts, 'b', 2, 2, GBE_VERDICT_GREEN);
+	other = facts_backup(facts, 'b', 2, 2, GBE_GRADE_GOOD);
+	assert_least(facts, other, true);
+	/* Without a booted deployment, any last one may be needed. */
+	{
+		g_autofree char *booted = g_steal_pointer(&facts->booted.id);
+
+		assert_least(facts, NULL, false);
+		facts->booted.id = g_steal_pointer(&booted);
+	}
+	(void)facts_backup(facts, 'b', 3, 3, GBE_GRADE_GOOD);
+	assert_least(facts, other, false);
+	set_aside = facts_backup(facts, 'b', 4, 4, GBE_GRADE_GOOD);
+	set_aside->set_aside = true;
+	assert_least(facts, set_aside, false);
+	bad = facts_backup(facts, 'a', 5, 5, GBE_GRADE_BAD);
+	assert_least(facts, bad, false);
+	(void)facts_backup(facts, 'a', 6, 6, GBE_GRADE_BAD); /* the oldest of its kind goes first */
+	assert_least(facts, bad, false);
+	bad->sequence = 7;
+	ck_assert_ptr_ne(gbe_retention_least(facts, &(bool){false}), bad);
+	/* A consumed backup is not offered. */
+	bad->sequence = 5;
+	bad->consumed = true;
+	ck_assert_ptr_ne(gbe_retention_least(facts, &(bool){false}), bad);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -205,6 +277,8 @@ main(void)
 	tcase_add_test(tcase, a_consumed_one_counts_for_nothing);
 	tcase_add_test(tcase, nothing_goes_while_something_is_unknown);
 	tcase_add_test(tcase, by_hand_the_last_valid_one_is_named);
+	tcase_add_test(tcase, the_last_backup_of_a_green_line_is_named);
+	tcase_add_test(tcase, the_backup_that_a_person_needs_least);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }

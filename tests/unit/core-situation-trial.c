@@ -308,6 +308,25 @@ START_TEST(the_same_commit_is_the_checksum_alone)
 }
 END_TEST
 
+START_TEST(the_booted_deployment_is_on_trial_until_a_green_run)
+{
+	g_autoptr(GbeFacts) update = device(), red = own_trial(GBE_VERDICT_RED);
+	g_autoptr(GbeFacts) green = own_trial(GBE_VERDICT_GREEN), lost = device();
+	g_autoptr(GbeFacts) own = own_trial(GBE_VERDICT_RED);
+
+	ck_assert(gbe_situation_booted_on_trial(update));
+	ck_assert(gbe_situation_booted_on_trial(red));
+	ck_assert(!gbe_situation_booted_on_trial(green));
+	/* If the ledger has lost records, the owner of the data decides. */
+	lost->holes = true;
+	ck_assert_int_eq(gbe_situation_trial_of(lost, &lost->booted), GBE_UNKNOWN);
+	ck_assert(gbe_situation_booted_on_trial(lost));
+	own->holes = true;
+	ck_assert_int_eq(gbe_situation_trial_of(own, &own->booted), GBE_UNKNOWN);
+	ck_assert(!gbe_situation_booted_on_trial(own));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -326,6 +345,7 @@ main(void)
 	tcase_add_test(tcase, deliberate_is_the_default_entry_moved_from_o_to_d);
 	tcase_add_test(tcase, data_contains_what_it_grew_from);
 	tcase_add_test(tcase, the_same_commit_is_the_checksum_alone);
+	tcase_add_test(tcase, the_booted_deployment_is_on_trial_until_a_green_run);
 	suite_add_tcase(suite, tcase);
 	return gbe_unit_main(suite);
 }

@@ -488,8 +488,8 @@ derive_owner(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	s->owner = gbe_situation_is_of(facts, view->owner, view->sequence, &facts->booted)
 		       ? GBE_OWNER_SAME
 		       : GBE_OWNER_OTHER;
-	if (s->owner == GBE_OWNER_SAME && view->source == NULL && view->run != NULL &&
-	    facts->run != NULL && gbe_run_id_valid(view->run) && gbe_run_id_valid(facts->run))
+	if (s->owner == GBE_OWNER_SAME && view->source == NULL && gbe_run_id_valid(view->run) &&
+	    gbe_run_id_valid(facts->run))
 		s->same_run = gbe_tri(g_str_equal(view->run, facts->run));
 	if (view->take_over == NULL || view->source != NULL)
 		return;
