@@ -344,6 +344,10 @@ preflight_motd() {
 	stage C
 	ready 5
 	assert_match "preflight" "$OUT" "*bad *staged *does not carry greenboot-etcd*"
+	# Without the program there, no backup is promised.
+	assert_match "explain" "$(gbe explain --booted=staged)" "*: the data is kept.*does not carry greenboot-etcd*"
+	assert_json '[.rule, (.actions | map(.action)), .branches] | tojson' '["skip",["keep"],[]]' explain --booted=staged
+	assert_json '.next | [.rule, .action, .backup] | tojson' '["skip","keep",null]' status
 }
 
 suite_begin "$@"

@@ -257,8 +257,8 @@ add_removals(GbeFacts *facts, GbePlan *plan)
 {
 	g_autoptr(GArray) removals = NULL;
 
-	/* A plan that holds etcd back, or that is not final, does not prune yet. */
-	if (plan->hold || plan->again || plan->unfinished)
+	/* A plan that holds etcd back, or that is not final, does not prune yet. A skipped start never does. */
+	if (plan->hold || plan->again || plan->unfinished || plan->rule == GBE_RULE_SKIP)
 		return;
 	gbe_decide_after(facts, plan);
 	removals = gbe_retention_apply(facts);

@@ -3,12 +3,32 @@
 #include "app/report/status.h"
 #include "core/decide/decide.h"
 
+/* The start of @id, which lacks this program. A hand-back belongs to the shutdown before that start. */
+static GbePlan *
+plan_without_program(const char *id)
+{
+	GbePlan *plan = gbe_plan_new();
+
+	plan->rule = GBE_RULE_SKIP;
+	plan->reason = g_strdup_printf("%s does not carry greenboot-etcd: nothing is backed up or "
+				       "restored there",
+				       id);
+	gbe_plan_add(plan, GBE_ACTION_KEEP, NULL, plan->reason);
+	return plan;
+}
+
 GbePlan *
 gbe_foresee_again(GbeObserved *observed)
 {
-	GbePlan *plan = gbe_decide(observed->facts);
+	const char *id = observed->facts->booted.id;
+	const GbeListed *listed = id != NULL ? gbe_facts_listed(observed->facts, id) : NULL;
 	g_autoptr(GError) error = NULL;
+	GbePlan *plan;
 
+	/* The booted system runs this program, wherever it lies. */
+	if (listed != NULL && !listed->booted && listed->has_program == GBE_NO)
+		return plan_without_program(id);
+	plan = gbe_decide(observed->facts);
 	if (gbe_plan_find(plan, GBE_ACTION_BACKUP) != NULL && !gbe_backup_foresee(observed, &error))
 		gbe_plan_fail_backup(plan, error);
 	return plan;
