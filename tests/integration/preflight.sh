@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Systems with something missing or unusual: `preflight` and `status` say so, and a start continues. (A failing
-# configuration, a missing store, no greenboot: cli.sh, cli-status.sh, seq-without.sh.)
+# configuration, a missing store, no greenboot: cli.sh, cli-status.sh, seq-deployments.sh.)
 
 # shellcheck disable=SC2034,SC2317,SC2119 # cases are called by name
 # shellcheck source=tests/lib/all.sh

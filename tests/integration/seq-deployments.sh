@@ -53,48 +53,6 @@ scene_not_enabled() {
 	holds "without a verdict B's data stays" "$B_STATE"
 }
 
-# An update that repairs the red A fails too. Then another one succeeds.
-scene_mend() {
-	a_green "$1"
-	reboot
-	put state "that A cannot work with"
-	judge red
-	into_b
-	b_writes
-	fails_back
-	judge red
-	update C
-	A_STATE=$(etcd_state)
-	reboot
-	booted C
-	started
-	holds "C's data" "$A_STATE"
-	judge green
-	put mended yes
-	A_STATE=$(etcd_state)
-	reboot
-	booted C
-	started
-	holds "C's data" "$A_STATE"
-}
-
-# B is the default entry; A is booted from the menu, then B again.
-scene_accidental() {
-	local state
-
-	a_b_green "$1"
-	from_menu A
-	started
-	holds "A keeps the data" "$B_STATE"
-	put by "A, by accident"
-	judge green
-	state=$(etcd_state)
-	reboot
-	booted B
-	started
-	holds "and so does B" "$state"
-}
-
 # A red system is left on purpose, and no other verdict has been given. The data that the user rolled back for is
 # gone, and A has its own.
 scene_stateroot() {
@@ -217,35 +175,6 @@ wipe() {
 	rm -rf -- "$1"
 }
 
-# The boot follows the rule that explain names before it.
-scene_explain() {
-	local rule
-
-	a_green "$1"
-	update B
-	rule=$(json .rule explain --booted=staged)
-	reboot
-	assert_eq "B's first boot" "$(rule_taken)" "$rule"
-	b_writes
-	judge red
-	rule=$(json .rule explain)
-	reboot
-	booted B
-	assert_eq "B's second boot" "$(rule_taken)" "$rule"
-	judge red
-	reboot
-	booted B
-	judge red
-	rule=$(json .rule explain --booted=rollback)
-	reboot
-	booted A
-	assert_eq "A's boot" "$(rule_taken)" "$rule"
-	assert_json .last_operation.rule "$rule" status
-	assert_json .last_operation.operation restore status
-}
-
-rule_taken() { sed -n 's/.*Decided by rule \([^:]*\):.*/\1/p' "$PRERUN_LOG" | head -n 1; }
-
 # Impossible requests are recorded and dropped, and the table continues.
 scene_impossible_requests() {
 	a_green "$1"
@@ -264,24 +193,6 @@ scene_impossible_requests() {
 	into_b
 	b_writes
 	fails_back
-}
-
-# restore=last-good on the kernel command line
-scene_last_good() {
-	local state
-
-	a_green "$1"
-	config backup at-boot=always at-shutdown=always
-	state=$(etcd_state)
-	reboot
-	judge green
-	put since "then"
-	hook red # nothing good since
-	powercut
-	power_on --cmdline=greenboot-etcd.restore=last-good
-	booted A
-	started
-	holds "the last good one" "$state"
 }
 
 # A manual backup equals the data, to the last attribute, and restored data equals the backup.
@@ -336,8 +247,8 @@ scene_boot_unmounted() {
 }
 
 suite_begin "$@"
-FS=$(kinds "xfs ext4" "$OTHER_FS") play scene first_start not_enabled mend accidental stateroot no_store
+FS=$(kinds "xfs ext4" "$OTHER_FS") play scene first_start not_enabled stateroot no_store
 FS=$(kinds "xfs ext4 btrfs-subvol" "xfs-noreflink btrfs") play scene faithful
-play scene serials store_neighbours explain impossible_requests last_good
+play scene serials store_neighbours impossible_requests
 FS=${FS:-xfs} play scene boot_unmounted
 suite_end
