@@ -10,67 +10,6 @@
 #define DAY ((gint64)24 * 60 * 60)
 
 static void
-fill(GbeOffsite *offsite)
-{
-	gbe_offsite_read(NULL, offsite);
-	offsite->newest = g_strdup("n");
-	offsite->pushed = g_strdup("p");
-	offsite->first_pushed_at = 0;
-	offsite->pushed_at = 1;
-	offsite->pushed_revision = 2;
-	offsite->looked_at = 3;
-	offsite->size = 4;
-	offsite->sent = 0;
-	offsite->requests = 6;
-	offsite->usec = 7;
-	offsite->sha256 = g_strdup("s");
-	offsite->stored_sha256 = g_strdup("t");
-	offsite->hash_kv = 4294967295;
-	offsite->proved = g_strdup("q");
-	offsite->proved_at = 8;
-	offsite->proved_revision = 9;
-	offsite->damaged = g_strdup("d");
-	offsite->damaged_why = g_strdup("why");
-	offsite->failed_at = 10;
-	offsite->failed_why = g_strdup("away");
-}
-
-START_TEST(round_trip)
-{
-	g_auto(GbeOffsite) offsite = {0}, again = {0};
-	g_autoptr(JsonObject) object = NULL;
-
-	fill(&offsite);
-	object = json_object_new();
-	json_object_set_string_member(object, "colour", "blue");
-	gbe_offsite_print(&offsite, object);
-	/* The member of a later version stays. */
-	ck_assert_str_eq(gbe_json_string(object, "colour", NULL), "blue");
-	gbe_offsite_read(object, &again);
-	ck_assert_str_eq(again.newest, "n");
-	ck_assert_str_eq(again.pushed, "p");
-	ck_assert_int_eq(again.first_pushed_at, 0);
-	ck_assert_int_eq(again.pushed_at, 1);
-	ck_assert_int_eq(again.pushed_revision, 2);
-	ck_assert_int_eq(again.looked_at, 3);
-	ck_assert_int_eq(again.size, 4);
-	ck_assert_int_eq(again.sent, 0);
-	ck_assert_int_eq(again.requests, 6);
-	ck_assert_int_eq(again.usec, 7);
-	ck_assert_str_eq(again.sha256, "s");
-	ck_assert_str_eq(again.stored_sha256, "t");
-	ck_assert_int_eq(again.hash_kv, 4294967295);
-	ck_assert_str_eq(again.proved, "q");
-	ck_assert_int_eq(again.proved_at, 8);
-	ck_assert_int_eq(again.proved_revision, 9);
-	ck_assert_str_eq(again.damaged, "d");
-	ck_assert_str_eq(again.damaged_why, "why");
-	ck_assert_int_eq(again.failed_at, 10);
-	ck_assert_str_eq(again.failed_why, "away");
-}
-END_TEST
-
-static void
 must_be_new(const GbeOffsite *offsite)
 {
 	ck_assert_ptr_null(offsite->newest);
@@ -202,7 +141,6 @@ main(void)
 	Suite *suite = suite_create("core-offsite");
 	TCase *record = tcase_create("record");
 
-	tcase_add_test(record, round_trip);
 	tcase_add_test(record, a_new_record);
 	tcase_add_test(record, foreign_members);
 	tcase_add_test(record, overdue);

@@ -96,37 +96,6 @@ START_TEST(newer_request)
 }
 END_TEST
 
-START_TEST(last_operation)
-{
-	GbeLastOperation last = {0}, again = {.rule = g_strdup("old")};
-	g_autoptr(JsonObject) object = NULL, none = json_object_new();
-
-	last.operation = g_strdup("restore");
-	last.result = g_strdup("done");
-	last.rule = g_strdup("10a");
-	last.reason = g_strdup("the update failed");
-	last.backup = g_strdup("adopted-7");
-	last.run = g_strdup(RUN);
-	last.started = 1732100000;
-	last.duration_usec = 51234;
-	object = gbe_last_operation_to_json(&last);
-	gbe_last_operation_from_json(object, &again);
-	ck_assert_str_eq(again.operation, "restore");
-	ck_assert_str_eq(again.result, "done");
-	ck_assert_str_eq(again.rule, "10a");
-	ck_assert_str_eq(again.reason, "the update failed");
-	ck_assert_str_eq(again.backup, "adopted-7");
-	ck_assert_str_eq(again.run, RUN);
-	ck_assert_int_eq(again.started, 1732100000);
-	ck_assert_int_eq(again.duration_usec, 51234);
-	gbe_last_operation_from_json(none, &again);
-	ck_assert_ptr_null(again.operation);
-	ck_assert_int_eq(again.started, 0);
-	gbe_last_operation_clear(&last);
-	gbe_last_operation_clear(&again);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -138,7 +107,6 @@ main(void)
 	tcase_add_test(requests, request_round_trip);
 	tcase_add_test(requests, damaged_request);
 	tcase_add_test(requests, newer_request);
-	tcase_add_test(requests, last_operation);
 	suite_add_tcase(suite, requests);
 	return gbe_unit_main(suite);
 }

@@ -162,21 +162,6 @@ START_TEST(damaged)
 }
 END_TEST
 
-/* Additional members of a later version do not disturb the known ones. */
-START_TEST(newer_keys_are_ignored)
-{
-	static const char text[] =
-	    HEAD ",\"format\":7,\"written_by\":\"9.0\",\"later\":{\"x\":[1,2.5,null]},"
-		 "\"chain\":[{\"backup\":{\"name\":\"adopted-7\",\"sequence\":7,\"y\":1},\"z\":2}],"
-		 "\"trial\":{\"on\":true,\"jury\":12}}";
-	g_autoptr(GbeTakeOver) t = must_parse(text);
-
-	ck_assert_uint_eq(t->sequence, 7);
-	ck_assert_int_eq(t->trial.on, GBE_YES);
-	ck_assert_str_eq(gbe_take_over_base(t)->name, "adopted-7");
-}
-END_TEST
-
 START_TEST(deep_chains_lose_their_oldest_links)
 {
 	g_autoptr(GbeTakeOver) t = gbe_take_over_new();
@@ -240,7 +225,6 @@ main(void)
 	tcase_add_test(tcase, least_of_all);
 	tcase_add_test(tcase, no_owner_and_no_run);
 	tcase_add_test(tcase, damaged);
-	tcase_add_test(tcase, newer_keys_are_ignored);
 	tcase_add_test(tcase, deep_chains_lose_their_oldest_links);
 	tcase_add_test(tcase, a_link_is_not_repeated);
 	tcase_add_test(tcase, long_chains_are_cut);
