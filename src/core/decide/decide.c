@@ -52,7 +52,7 @@ choose_source(Decision *d, GbeDataMove move)
 	}
 }
 
-/* Adds one more rule to the plan: the first that fits decides, the others follow from it. */
+/* Adds a rule to the plan. The first rule decides, the others follow from it. */
 static void
 add_rule(Decision *d)
 {
@@ -68,7 +68,7 @@ add_rule(Decision *d)
 	}
 }
 
-/* Finds the rule. After an update that failed, finds it once more for the state before that update. */
+/* Finds the rule. After a failed update, also finds the rule for the state before that update. */
 static void
 find_rule(Decision *d)
 {
@@ -80,8 +80,8 @@ find_rule(Decision *d)
 	d->situation = d->live_situation;
 	gbe_rules_apply(&d->situation, &d->ruling);
 	if (d->facts->deformed && d->situation.data == GBE_UNKNOWN) {
-		/* A request, 9, 10a and 10b displace the data by a rename, whatever its owner has made of it. Every other
-		 * rule has to read it. Behind a link there is no data: what the link leads to stays where it is. */
+		/* A request, 9, 10a and 10b displace the data by a rename, so damaged data does not matter. Every other
+		 * rule has to read the data. A link counts as no data: the target of the link stays where it is. */
 		GbeSituation readable = d->situation;
 		GbeRuling ruling;
 
@@ -100,14 +100,14 @@ find_rule(Decision *d)
 		return;
 	add_rule(d);
 	gbe_view_backup(d->facts, d->source, &d->view);
-	/* The owner of that state stands in for the deployment that D comes back from. */
+	/* The owner of that state replaces the deployment that D returns from. */
 	d->view.was_default = d->live.was_default;
 	gbe_situation_derive(d->facts, &d->view, true, &d->situation);
 	gbe_rules_apply(&d->situation, &d->ruling);
 	choose_source(d, d->ruling.move);
 }
 
-/* The gate looks at the data that D would get in the end. */
+/* The gate checks the data that D would finally get. */
 static void
 apply_gate(Decision *d)
 {
@@ -136,7 +136,7 @@ static void
 plan_unchanged(Decision *d, const GbeManifest *same)
 {
 	const GbeView *live = &d->live;
-	/* A verdict is on the data that it judged. A backup from before this take-over has its own verdict. */
+	/* A verdict belongs to the data that it judged. A backup from before this take-over has its own verdict. */
 	bool of_this_run = g_strcmp0(same->deployment.id, live->owner->id) == 0 &&
 			   g_strcmp0(same->run, live->run) == 0 && same->sequence > live->sequence;
 	GbeGrade grade = gbe_decide_grade(live->verdict, live->health, same->verified);
@@ -172,14 +172,14 @@ plan_backup(Decision *d)
 		return;
 	if (d->source != NULL)
 		return; /* the displaced data becomes a backup by rename */
-	/* An equal backup serves only where the owner of the data owns it: P(D) must name O as its owner. */
+	/* An equal backup is used only if the owner of the data owns it: P(D) must name O as its owner. */
 	same = gbe_situation_unchanged(d->facts);
 	if (same != NULL && !d->ruling.adopt && d->live.owner_known &&
 	    gbe_deployment_same(&same->deployment, d->live.owner)) {
 		plan_unchanged(d, same);
 		return;
 	}
-	/* An update took the data without a backup, while this program was off: the backup is made up for. */
+	/* An update took the data without a backup, while this program was off. The backup is made now. */
 	if (wish == GBE_BACKUP_PLAIN && owner != NULL && owner->late && owner->lineage.truncated)
 		wish = GBE_BACKUP_EFFORT;
 	if (wish == GBE_BACKUP_PLAIN && config->backup.at_boot == GBE_WHEN_NEVER) {
@@ -247,7 +247,7 @@ plan_instead(Decision *d)
 	instead.found = (GbeBackupRef){0};
 	d->plan->instead = gbe_decide_take_over(&instead, d->plan->take_over->sequence + 1);
 	d->plan->instead->failed = true;
-	/* Another's data is adopted: nothing takes it back. */
+	/* The data of another deployment is adopted, and no later start restores an earlier state. */
 	if (d->live_situation.owner != GBE_OWNER_SAME)
 		g_ptr_array_set_size(d->plan->instead->chain, 0);
 	d->sequence++;
@@ -263,11 +263,11 @@ plan_take_over(Decision *d)
 	if (!d->ruling.take_over ||
 	    (d->facts->booted.id == NULL && d->source == NULL && !d->empties))
 		return;
-	/* Restored data must be recorded with its owner, even where the owner is this very run. */
+	/* Restored data must be recorded with its owner, even if the owner is this run. */
 	if (d->ruling.rule == GBE_RULE_5 && d->ruling.backup != GBE_BACKUP_REQUIRED &&
 	    d->source == NULL)
 		return;
-	/* etcd was started again in this run and has made no data yet: the take-over is recorded already. */
+	/* etcd was started again in this run and has no data yet: the take-over is already recorded. */
 	if (fresh && !d->empties && d->situation.owner == GBE_OWNER_SAME &&
 	    d->situation.same_run == GBE_YES)
 		return;
@@ -356,7 +356,7 @@ plan_hold(Decision *d)
 	d->plan->hold_kind = hold;
 }
 
-/* Fills in the rest, that tells the executor how. The executor never asks for the rule. */
+/* Fills in the other fields of the plan, so that the executor does not need the rule. */
 static void
 finish_plan(Decision *d)
 {
@@ -364,7 +364,7 @@ finish_plan(Decision *d)
 	GbePlan *plan = d->plan;
 	const char *observed = NULL;
 
-	/* A link, or a pipe, does not go away while prerun waits. */
+	/* A link or a pipe stays while prerun waits. */
 	plan->wait = d->ruling.wait || d->ruling.hold == GBE_HOLD_OPEN ||
 		     (d->ruling.hold == GBE_HOLD_UNREAD && !facts->deformed);
 	/* The last rule decides this: after 14, D gets its own state or etcd is held back. */
@@ -383,7 +383,7 @@ finish_plan(Decision *d)
 	}
 	if (d->live_situation.request == GBE_REQUEST_IS_IMPOSSIBLE) {
 		const GbeManifest *backup = gbe_situation_request(facts);
-		/* This very start has tried the backup. */
+		/* This start has tried the backup. */
 		bool tried = backup != NULL && facts->rejected != NULL &&
 			     g_hash_table_contains(facts->rejected, backup->name);
 
@@ -392,7 +392,7 @@ finish_plan(Decision *d)
 		    facts->request_why != NULL ? facts->request_why
 		    : tried ? "the backup does not validate, or could not be examined"
 			    : "the backup is not there, is graded bad, or is a cluster member's");
-		/* The request that waits after this one is looked at in the same start. */
+		/* The same start also decides on the request that waits after this one. */
 		plan->again = facts->request_waits;
 	}
 	plan->opened = plan->take_over == NULL && !plan->hold && d->live.take_over != NULL &&
@@ -417,14 +417,14 @@ make_plan(Decision *d)
 	return d->plan;
 }
 
-/* ---- where prerun does not end: the decisions for the next start, and for the supervisor ---- */
+/* ---- if prerun does not end: the decisions for the next start, and for the supervisor ---- */
 
 #define TWO_STARTS "two starts in a row did not come to their end"
 #define GOES_ON ": etcd starts on what is there, nothing is backed up or restored in this boot"
 #define NO_BACKUP ", and this deployment must not get the data without a backup"
 #define NO_DATA ", and without the backup that is due etcd has no data that it can read"
 
-/* How many starts of a deployment in a row may fail to end before one that begins nothing. */
+/* After so many unfinished starts of a deployment in a row, a start changes nothing. */
 #define UNFINISHED_MAX 2
 
 bool
@@ -435,7 +435,7 @@ gbe_decide_gives_up(const GbeFacts *facts)
 	return GPOINTER_TO_UINT(g_hash_table_lookup(facts->starts, id)) > UNFINISHED_MAX;
 }
 
-/* The plan where the data directory or the store cannot be opened, as the supervisor then answers. */
+/* The plan if the data directory or the directory of backups cannot be opened. The supervisor answers the same. */
 static GbePlan *
 plan_unopened(const GbeFacts *facts)
 {
@@ -458,15 +458,15 @@ plan_unopened(const GbeFacts *facts)
 	return plan;
 }
 
-/* Replaces @plan after two starts in a row that did not end: nothing is backed up or restored, so that this start ends.
- * The data stays as it is. If the deployment must not have the data without @plan, etcd is held back. */
+/* Replaces @plan after two unfinished starts in a row: no backup or restore is done, so that this start ends. The data
+ * is unchanged. If the deployment must not have the data without @plan, etcd is held back. */
 static GbePlan *
 plan_unfinished(const GbePlan *plan)
 {
 	bool restores = gbe_plan_find(plan, GBE_ACTION_RESTORE) != NULL;
-	/* Without ostree, etcd keeps what it has. */
+	/* Without ostree, etcd keeps its data. */
 	bool has_deployment = plan->take_over != NULL && plan->take_over->deployment.id != NULL;
-	/* The take-over of a restore says what lies there once it is done. */
+	/* The take-over of a restore describes the data after the restore. */
 	const GbeTakeOver *to = restores ? plan->instead : plan->take_over;
 	GbePlan *undone = gbe_plan_new();
 
@@ -503,7 +503,7 @@ gbe_decide_fallback(const GbeFacts *facts)
 		    facts->ledger_why);
 	if (facts->intent != NULL || facts->intent_why != NULL)
 		return g_strdup("an operation on the data is open");
-	/* Without ostree no other deployment can have had the data. */
+	/* Without ostree, no other deployment can have owned the data. */
 	if (facts->ostree == GBE_NO || facts->skip || gbe_config_is_off(facts->config))
 		return NULL;
 	if (facts->member && gbe_facts_lack_log(facts))
@@ -550,7 +550,7 @@ gbe_decide_needs_inside(const GbeFacts *facts)
 
 	if (facts->skip || (facts->ostree == GBE_NO && !asked))
 		return false;
-	/* The data of a failed update is displaced, whatever its contents. */
+	/* The data of a failed update is displaced, also if it is damaged. */
 	plan = gbe_decide(facts);
 	return plan->rule != GBE_RULE_9 && plan->rule != GBE_RULE_10A;
 }
@@ -568,7 +568,7 @@ gbe_decide_by_hand(GbeFacts *facts, const char *name, bool force)
 	facts->request.kind = GBE_REQUEST_RESTORE;
 	facts->request.name = g_strdup(name);
 	facts->request.force = force;
-	/* A person restores now, whatever the kernel command line of this boot says. */
+	/* A person restores now. The kernel command line of this boot does not matter. */
 	facts->request.from_cmdline = true;
 	facts->skip = false;
 	facts->data_open = GBE_NO;
@@ -617,7 +617,7 @@ gbe_decide_recovered(GbeFacts *facts)
 
 	if (intent == NULL)
 		return;
-	/* Undone, or lost: that changes no fact. At a mount point the directory stays, and recovery ends the exchange. */
+	/* An undone or lost restore changes no fact. At a mount point the directory stays, and recovery ends the exchange. */
 	if (intent->entries == NULL && g_strcmp0(facts->tree, intent->tree_new) != 0)
 		return;
 	if (intent->displaced != NULL && gbe_facts_backup(facts, intent->displaced->name) == NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Facts in, plan out. The decision reads no clock, file or environment: the same facts give the same plan in prerun, in
- * explain, in --dry-run and in the tests. Candidates for a restore look whole from outside. If a candidate does not
+ * explain, in --dry-run and in the tests. Candidates for a restore look whole before they are read. If a candidate does not
  * validate, its name goes into facts->rejected and the decision is taken again (at most three candidates in one start).
  * Implemented in decide.c, new-manifest.c, new-take-over.c.
  */
@@ -13,7 +13,7 @@
 GbePlan *gbe_decide(const GbeFacts *facts);
 /* Is this the third start of D, or a later one, since a start ended? */
 bool gbe_decide_gives_up(const GbeFacts *facts);
-/* Changes @facts into those after @plan was done, for retention. */
+/* Changes @facts to those after the plan, for retention. */
 void gbe_decide_after(GbeFacts *facts, const GbePlan *plan);
 /* Changes @facts into those after recovery of the open intent (app/backup/recover.h). */
 void gbe_decide_recovered(GbeFacts *facts);

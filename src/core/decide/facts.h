@@ -37,8 +37,8 @@ typedef struct {
 
 	/* The judge. */
 	GbeTri judges;	      /* greenboot is installed and enabled */
-	GbeTri can_roll_back; /* greenboot could bring an older deployment back */
-	GbeTri counted; /* the boot loader counts this deployment's boots down: an end will come */
+	GbeTri can_roll_back; /* greenboot could boot an older deployment again */
+	GbeTri counted;	      /* the boot loader counts this deployment's boots down, so they end */
 
 	/* The data. */
 	GbeTri data; /* there is a member/ with a db or a WAL */
@@ -51,17 +51,18 @@ typedef struct {
 	GbeTri log;	  /* there is a WAL; etcd begins a new one if it is missing */
 	bool log_seen;	  /* it was where the configuration has it, while etcd answered */
 	GbeTri data_open; /* a process has the data open; NO also without data */
-	char *data_open_why; /* also why its files cannot be looked at, where none has it open */
-	GbeTri sound;	     /* etcd can start on it; unknown: not looked into, or unknown format */
+	char *data_open_why; /* also why its files cannot be examined, if no process has it open */
+	GbeTri sound;	     /* etcd can start on it; unknown: not examined, or an unknown format */
 	char *sound_why;
-	/* Why a backup of the data would be bad, also where etcd can live with the damage; NULL: none seen. */
+	/* Why a backup of the data would be bad, even if etcd accepts the damage; NULL: no damage was seen. */
 	char *damage;
 	GbeTri mount_point; /* the data directory is one, now */
 	char *tree; /* file system and handle of the data directory; NULL unknown, or none */
 	GbeNonce nonce;
-	GbeTakeOver *owner; /* whose data it is (core/decide/past.h); NULL: not known */
+	GbeTakeOver *owner; /* the owner of the data (core/decide/past.h); NULL: unknown */
 	char *owner_why;    /* why the owner is not known */
-	bool stranger; /* the tree is the owner's, its nonce is not: the data may be another's */
+	bool
+	    stranger; /* the owner's tree with another nonce: another program may have put the data there */
 	char *member_id, *cluster_id;
 	GbeFingerprint fingerprint;
 	gint64 last_write;	    /* newest mtime below member/, seconds; -1 unknown */
@@ -151,7 +152,7 @@ const GbeManifest *gbe_facts_backup(const GbeFacts *facts, const char *name);
 /* The backup of @ref. If it is gone, or another backup has its name: a backup of the same state that is not bad, or
  * NULL. */
 const GbeManifest *gbe_facts_backup_of(const GbeFacts *facts, const GbeBackupRef *ref);
-/* Is @backup of the same state as @ref, whatever its name, and not bad? */
+/* Is @backup, under any name, of the same state as @ref, and not bad? */
 bool gbe_facts_is_equal(const GbeManifest *backup, const GbeBackupRef *ref);
 /* Would etcd begin a new log? A log that was never seen may be elsewhere, where etcd has it. */
 bool gbe_facts_lack_log(const GbeFacts *facts);
@@ -159,9 +160,9 @@ bool gbe_facts_lack_log(const GbeFacts *facts);
 const GbeTakeOver *gbe_facts_take_over(const GbeFacts *facts, guint64 sequence);
 /* The run record of a take-over's sequence, or NULL. */
 const GbeRunRecord *gbe_facts_run(const GbeFacts *facts, guint64 sequence);
-/* Is @run (may be NULL) the present one? False where either is not known. */
+/* Is @run (may be NULL) the present one? False if one of them is unknown. */
 bool gbe_facts_is_this_run(const GbeFacts *facts, const char *run);
 /* Was the data taken over in the present run? */
 bool gbe_facts_taken_in_this_run(const GbeFacts *facts);
-/* The record of the present run. NULL also where another run has the data. */
+/* The record of the present run. NULL also if another run has the data. */
 const GbeRunRecord *gbe_facts_this_run(const GbeFacts *facts);

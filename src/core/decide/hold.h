@@ -13,20 +13,20 @@
 typedef enum {
 	GBE_HOLD_NO,
 	/* Of the rules. */
-	GBE_HOLD_OPEN,	 /* a process has the data open, and the data is another deployment's */
-	GBE_HOLD_UNREAD, /* the data cannot be read, and is another deployment's */
-	GBE_HOLD_MOUNT,	 /* the mount of the data directory is missing */
-	GBE_HOLD_ELSEWHERE, /* no data, and what the ledger knows lies where another data-dir= had it */
-	GBE_HOLD_MEMBER,   /* no data, and this is a member of a cluster with others */
-	GBE_HOLD_LOG,	   /* no log next to another deployment's database */
-	GBE_HOLD_CORRUPT,  /* on-corrupt-data=refuse */
-	GBE_HOLD_FAILED,   /* on-upgrade-from-failed=refuse */
-	GBE_HOLD_UNUSABLE, /* this etcd cannot read the data, and there is no candidate */
+	GBE_HOLD_OPEN,	    /* a process has the data open, and the data is another deployment's */
+	GBE_HOLD_UNREAD,    /* the data cannot be read, and is another deployment's */
+	GBE_HOLD_MOUNT,	    /* the mount of the data directory is missing */
+	GBE_HOLD_ELSEWHERE, /* no data; the known data is where another data-dir= had it */
+	GBE_HOLD_MEMBER,    /* no data, and this is a member of a cluster with others */
+	GBE_HOLD_LOG,	    /* no log next to another deployment's database */
+	GBE_HOLD_CORRUPT,   /* on-corrupt-data=refuse */
+	GBE_HOLD_FAILED,    /* on-upgrade-from-failed=refuse */
+	GBE_HOLD_UNUSABLE,  /* this etcd cannot read the data, and there is no candidate */
 	/* Closer looks at the same. */
 	GBE_HOLD_DEFORMED, /* GBE_HOLD_UNREAD: a file of a type that no etcd makes */
 	GBE_HOLD_LINKED,   /* GBE_HOLD_UNREAD: the data directory is a link */
 	GBE_HOLD_LEAVING,  /* GBE_HOLD_MEMBER: a change of membership was interrupted */
-	/* Of prerun, where a step of its plan fails. */
+	/* Of prerun, if a step of its plan fails. */
 	GBE_HOLD_ROOM,	     /* no room for the backup that is due */
 	GBE_HOLD_BACKUP,     /* the backup that is due failed for another reason */
 	GBE_HOLD_RECORD,     /* the take-over cannot be recorded */
@@ -85,5 +85,5 @@ void gbe_held_clear(GbeHeld *held);
 char *gbe_hold_why(GbeHold hold, const GError *error);
 /* The best way that the facts complete: commands, of char *. Empty: no way is known. The caller frees the array. */
 GPtrArray *gbe_hold_steps(GbeHold hold, const GbeHoldFacts *facts);
-/* "run `a`, then `b`". Newly allocated; NULL where @steps is empty. */
+/* "run `a`, then `b`". Newly allocated; NULL if @steps is empty. */
 char *gbe_hold_steps_text(const GPtrArray *steps);

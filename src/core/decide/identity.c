@@ -70,7 +70,7 @@ gbe_identify(GbeFacts *facts)
 	const GbeTakeOver *meant = NULL; /* the take-over that the nonce was written for */
 	const GbeNonce *nonce = &facts->nonce;
 	bool ours = nonce->ledger != NULL && g_strcmp0(nonce->ledger, facts->ledger_id) == 0;
-	/* /var went back to an older state, or a second /var has a ledger of its own. */
+	/* /var was reset to an older state, or a second /var has its own ledger. */
 	bool older = nonce->ledger != NULL && (!ours || nonce->sequence > facts->ledger_last);
 	bool forget = false;
 
@@ -90,7 +90,7 @@ gbe_identify(GbeFacts *facts)
 	} else if (g_strcmp0(facts->tree, last->tree) == 0) {
 		set_owner(facts, facts->handed_back || older ? NULL : last,
 			  facts->handed_back ? handed_back : "the ledger is older than the data");
-		/* Data that was put here by others has another nonce, or none. */
+		/* Data that another program put here has another nonce, or lacks a nonce. */
 		facts->stranger = meant == NULL;
 		forget = facts->owner != NULL && meant != last;
 	} else if (last->tree == NULL && nonce->ledger == NULL && !facts->handed_back) {
@@ -99,7 +99,7 @@ gbe_identify(GbeFacts *facts)
 		set_owner(facts, last, NULL);
 		facts->stranger = true;
 	} else if (meant != NULL && !facts->handed_back) {
-		/* Root moved the data, or put an older state of it back. */
+		/* Root moved the data, or restored an older state of it. */
 		set_owner(facts, meant, NULL);
 		forget = true;
 	} else if (facts->data == GBE_NO && !facts->handed_back) {
@@ -109,7 +109,7 @@ gbe_identify(GbeFacts *facts)
 	}
 	if (!forget)
 		return;
-	/* The closing record may be about another tree. The use that it measured stays known. */
+	/* The closing record may describe another tree. Its measured use is still known. */
 	if (facts->owner->closing.present && facts->config != NULL &&
 	    facts->owner->closing.used > (gint64)facts->config->restore.trial_limit)
 		facts->owner->used_beyond = true;

@@ -34,7 +34,7 @@ set_text(char **to, JsonObject *object, const char *key)
 	set_copy(to, gbe_json_string(object, key, NULL));
 }
 
-/* Ends the closing record, if there is one. */
+/* The closing record, if any, no longer counts. */
 static void
 end_closings(GbeFacts *facts)
 {
@@ -63,7 +63,7 @@ gbe_past_add(GbeFacts *facts, GbeTakeOver *take_over)
 		gbe_backup_ref_set(&facts->undo, take_over->found);
 		facts->undo_asked = take_over->asked;
 	}
-	/* A start does one request: one of the command line cancels a waiting one. A restore by hand is a later wish
+	/* A start does one request: the request of the command line cancels a waiting one. A restore by hand is newer
 	 * than a request that waits for the next boot. */
 	if (request != NULL || take_over->asked)
 		gbe_request_clear(&facts->request);
@@ -95,7 +95,7 @@ fold_verdict(GbeFacts *facts, JsonObject *object, GbeRunRecord *run)
 	}
 	if (run->by_hand && run->verdict == GBE_VERDICT_RED)
 		run->was_green = false;
-	/* The end of its prerun could not be written, perhaps. */
+	/* Perhaps the end of its prerun could not be written. */
 	if (run->health == GBE_HEALTH_HEALTHY)
 		run->ended = true;
 }
@@ -122,7 +122,7 @@ fold_later(GbeFacts *facts, const GbeLedgerRecord *record, GbeTakeOver *of, GbeR
 	} else if (record->kind == GBE_LEDGER_CLOSING && of != NULL && run != NULL) {
 		gbe_closing_from_json(object, &of->closing);
 		gbe_backup_ref_set(&run->left, of->closing.backup);
-		/* No start took the data over after it, so this is what the run left. */
+		/* No start took the data over after this one, so the run left this data. */
 		run->ended = true;
 	} else if (record->kind == GBE_LEDGER_OPENED) {
 		end_closings(facts);
@@ -131,9 +131,9 @@ fold_later(GbeFacts *facts, const GbeLedgerRecord *record, GbeTakeOver *of, GbeR
 	} else if (record->kind == GBE_LEDGER_USED && of != NULL) {
 		of->used_beyond = true;
 	} else if (record->kind == GBE_LEDGER_END) {
-		/* A start of any deployment that ended ends the row of unfinished starts. */
+		/* A finished start of any deployment ends the row of unfinished starts. */
 		g_hash_table_remove_all(facts->starts);
-		/* Until the data is taken over: greenboot makes the deployment the default in that very boot. */
+		/* This holds until the take-over: greenboot makes the deployment the default in the same boot. */
 		if (gbe_json_bool(object, "fell_back", false) && of == NULL)
 			set_text(&facts->fell_back, object, "deployment");
 	}
@@ -166,7 +166,7 @@ fold_record(GbeFacts *facts, const GbeLedgerRecord *record)
 		g_clear_pointer(&facts->failure_why, g_free);
 		g_hash_table_insert(facts->starts, g_strdup(id), GUINT_TO_POINTER(before + 1));
 	} else if (record->kind == GBE_LEDGER_INTENT) {
-		/* The closing record stays: an intent that is undone has changed nothing. */
+		/* The closing record still counts, since an undone intent has changed nothing. */
 		end_intent(facts);
 		if (!gbe_intent_from_json(object, &facts->intent, &error))
 			facts->intent_why = g_strdup(error->message);
@@ -252,7 +252,7 @@ needed_take_overs(const GbeFacts *facts)
 
 	for (guint i = len > GBE_LEDGER_RUNS_KEPT ? len - GBE_LEDGER_RUNS_KEPT : 0; i < len; i++)
 		add_sequence(set, ((GbeRunRecord *)facts->runs->pdata[i])->sequence);
-	/* The last two take-overs of a listed deployment and its last green one say what data it left, and that it was
+	/* The last two take-overs of a listed deployment and its last green one tell which data it left, and if it was
 	 * green. */
 	GBE_EACH(const GbeListed *, listed, facts->listed) {
 		guint kept = 0;
@@ -287,7 +287,7 @@ needed_take_overs(const GbeFacts *facts)
 	return set;
 }
 
-/* For kinds that come by the thousand: is @record the newest of its kind? */
+/* For very frequent kinds: is @record the newest of its kind? */
 static bool
 is_last_of_many(Needed *needed, const GbeLedgerRecord *record)
 {
@@ -346,8 +346,8 @@ is_needed(Needed *needed, const GbeLedgerRecord *record, guint newer)
 	if (keep == KEEP_BACKUP)
 		return newer < NEWEST_KEPT ||
 		       (backup != NULL && gbe_facts_backup(needed->facts, backup) != NULL);
-	/* `undo` brings back the data that the last restore displaced, or that a person set aside. And a request that
-	 * was done must not come back to life. */
+	/* `undo` restores the data that the last restore displaced, or that a person set aside. A finished request
+	 * must not be done again. */
 	undo = keep == KEEP_TAKE_OVER && !needed->undo &&
 	       (gbe_json_string(object, "source", NULL) != NULL ||
 		gbe_json_bool(object, "asked", false));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The past as the ledger records it: the fold over its records into facts, and the records that a shorter
- * ledger keeps. Implemented in past.c. Also whose data it is, implemented in identity.c.
+ * ledger keeps. Implemented in past.c. Also the owner of the data, implemented in identity.c.
  */
 #pragma once
 
@@ -20,16 +20,16 @@ GPtrArray *gbe_ledger_needed(const GbeLedger *ledger, const GbeFacts *facts);
 /*
  * Identifies the data. The ledger knows a tree by its file system and the handle of its top: only root can put
  * another directory there. If a handle is no proof (root moved or copied the data, another disk, a ledger
- * that went back), root's nonce in the tree decides. The directory's owner may write any file
+ * that was reset), root's nonce in the tree decides. The directory's owner may write any file
  * into it, so the program believes none of these files.
  */
 
 /* The text of the nonce file, newly allocated. Its member "summary" is for people. */
 char *gbe_nonce_print(const char *ledger_id, const GbeTakeOver *take_over);
-/* Reads the nonce file's bytes into @nonce. Bytes that are no nonce leave @nonce empty. */
+/* Reads the nonce file's bytes into @nonce. @nonce stays empty if the bytes are not a nonce. */
 void gbe_nonce_parse(const char *bytes, gsize size, GbeNonce *nonce);
 void gbe_nonce_clear(GbeNonce *nonce);
 
-/* Finds the owner of the data from facts->tree, ->nonce and ->take_overs. Sets ->owner (NULL, with ->owner_why: not
- * known) and ->stranger. */
+/* Finds the owner of the data from facts->tree, ->nonce and ->take_overs. Sets ->owner (NULL, with ->owner_why:
+ * unknown) and ->stranger. */
 void gbe_identify(GbeFacts *facts);

@@ -69,7 +69,7 @@ typedef enum {
 	GBE_NOTICE_LEDGER,
 	GBE_NOTICE_LOCKED, /* the staged deployment */
 	GBE_NOTICE_WARNING,
-	/* From here on, the first line is not concerned. */
+	/* The notices from here on do not change the first line. */
 	GBE_NOTICE_WAS_UNHEALTHY, /* at this run's own check */
 	GBE_NOTICE_WAS_UNTOLD,
 	GBE_NOTICE_REHEARSAL,
@@ -119,7 +119,7 @@ typedef struct {
 	GbeTri prerun;	     /* UNKNOWN: masked; NO: not installed */
 	bool service_known;
 	GbeTri ordered; /* the service requires and awaits prerun; UNKNOWN: systemd was not asked */
-	const char *other;	     /* a program that has the data open in place of the service */
+	const char *other;	     /* a program that has the data open instead of the service */
 	bool skipped;		     /* greenboot-etcd.skip on the command line of this boot */
 	const char *ambiguous;	     /* more than one system is there, and none is chosen */
 	const char *unprotected;     /* another application with etcd: its service */

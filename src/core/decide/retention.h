@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Retention (decisions.md): the backups that are removed, and those that are read again in the background. Pure. The same function serves the end of every
- * prerun, green, `prune`, and a backup that is short of space. Files that do not parse as a backup of this
- * program are not in the facts and are never touched.
+ * Retention (decisions.md): the backups that are removed, and those that are read again in the background. Pure. The
+ * same function is used at the end of every prerun, by green and `prune`, and for a backup that lacks space. Files that
+ * do not parse as a backup of this program are not in the facts, and are never touched.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 typedef struct {
 	const GbeManifest *backup;
 	const char *reason; /* static */
-	bool for_room;	    /* it stays where etcd has room to start by now */
+	bool for_room;	    /* it stays if etcd has room to start now */
 } GbeRemoval;
 
 /*
@@ -23,8 +23,8 @@ typedef struct {
  * store is absent, or a record or manifest could not be read.
  *
  * If etcd has no room to start (facts->cramped), all bad backups go, also beyond keep-bad. The tree that the last
- * restore displaced goes also if it is bad. Pinned and manual backups stay, and so do those that a deployment may come
- * back to.
+ * restore displaced also goes if it is bad. Pinned and manual backups stay, and so do those that a deployment may need
+ * after a return.
  *
  * Periodic backups ([backup] schedule) follow gbe_retention_periods(), also on a system without ostree. They do
  * not change which other backups stay.
@@ -38,13 +38,13 @@ GArray *gbe_retention_apply(const GbeFacts *facts);
  * each. */
 const GbeManifest *gbe_retention_least(const GbeFacts *facts, bool *ret_last);
 
-/* Would removing @name (by hand) break the floor? *ret_why (static) says for what it is the last backup. */
+/* Would the removal of @name (by hand) break the floor? *ret_why (static) says why it is the last backup. */
 bool gbe_retention_is_last_valid(const GbeFacts *facts, const char *name, const char **ret_why);
 
 /*
  * Retention by the hour and by the day, as in etcd-manager: the first backup of each period stays. Unlike
  * etcd-manager, this counts the newest periods that have a backup, and no age: a clock that jumps removes
- * nothing. A time that no clock gave counts as a period of its own: it is from before etcd 3, or undated
+ * nothing. An invalid time counts as a separate period: it is from before etcd 3, or undated
  * (core/snapshot/name.h).
  */
 typedef struct {

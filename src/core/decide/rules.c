@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/decide/rules.h"
 
-/* A ruling, with what it says beyond its rule and its sentence: nothing happens without one of these. */
+/* A ruling with its effects. Without one of these fields, the data is unchanged. */
 #define RULE(which, sentence, ...) ((GbeRuling){.rule = (which), .why = (sentence), __VA_ARGS__})
 #define KEEP .take_over = true
 #define HELD(which, kind) RULE(which, gbe_holds[GBE_HOLD_##kind].what, .hold = GBE_HOLD_##kind)
@@ -10,7 +10,7 @@
 #define STAY .take_over = true, .backup = GBE_BACKUP_EFFORT, .upgrade = true
 #define UPGRADE .take_over = true, .backup = GBE_BACKUP_REQUIRED, .upgrade = true
 
-/* Rule 0 and the off switch: no risky action is taken. */
+/* Rule 0 and skip: no risky action is done. */
 static bool
 hands_off(const GbeSituation *s, GbeRuling *r)
 {
@@ -19,7 +19,7 @@ hands_off(const GbeSituation *s, GbeRuling *r)
 	bool open = s->data_open == GBE_YES;
 
 	if (s->data == GBE_UNKNOWN && others && s->hold_without_backup) {
-		/* Unreadable data has no backup. */
+		/* Unreadable data cannot be backed up. */
 		*r = HELD(GBE_RULE_0, UNREAD);
 	} else if (s->data == GBE_UNKNOWN) {
 		*r = RULE(GBE_RULE_0, "the data directory cannot be read", );
@@ -79,7 +79,7 @@ is_return(const GbeSituation *s)
 	       s->own_trial != GBE_YES;
 }
 
-/* Does 12 unwind a failed update, or hold etcd back over it? */
+/* Does rule 12 undo a failed update, or hold etcd back because of it? */
 static bool
 unwinds(const GbeSituation *s)
 {
@@ -87,7 +87,7 @@ unwinds(const GbeSituation *s)
 	       s->unwound != GBE_BASE_NONE && s->one_voter && s->on_failed != GBE_FAILED_KEEP;
 }
 
-/* 9: without a countdown there would be a rewind at each boot, for as long as the update stays. */
+/* Rule 9. Without a countdown, each boot of the update would rewind the data. */
 static bool
 retries_trial(const GbeSituation *s, GbeRuling *r)
 {
@@ -98,7 +98,7 @@ retries_trial(const GbeSituation *s, GbeRuling *r)
 	return true;
 }
 
-/* 10a: the update failed, and an older system came back. */
+/* Rule 10a: the update failed, and an older system booted. */
 static GbeRuling
 after_failed_update(const GbeSituation *s)
 {
@@ -128,7 +128,7 @@ after_failed_update(const GbeSituation *s)
 		    STAY);
 }
 
-/* 10b: a return to a deployment that had been green. */
+/* Rule 10b: a return to a deployment that was green before. */
 static GbeRuling
 after_return(const GbeSituation *s)
 {
@@ -196,8 +196,8 @@ rule_plain_reboot(const GbeSituation *s, GbeRule rule, const char *why)
 		    .backup = s->higher_minor ? GBE_BACKUP_REQUIRED : GBE_BACKUP_PLAIN);
 }
 
-/* 5a: etcd is known not to survive this data. False: it stays, and the rule for sound data follows. The closing backup
- * has all that its owner wrote, so an update or a return may also start from it. */
+/* Rule 5a: etcd is known to fail on this data. False: the data stays, and the rule for sound data follows. The closing
+ * backup has all writes of its owner, so an update or a return may also start from it. */
 static bool
 replaces_damage(const GbeSituation *s, GbeRuling *r)
 {
@@ -206,7 +206,7 @@ replaces_damage(const GbeSituation *s, GbeRuling *r)
 	bool base = own && s->trial == GBE_YES && s->base == GBE_BASE_VALID;
 	GbeDataMove source;
 
-	/* 12 displaces the data of a failed update, whatever is in it. */
+	/* Rule 12 displaces the data of a failed update, also if it is damaged. */
 	if (s->sound != GBE_NO || s->owner == GBE_OWNER_UNKNOWN || unwinds(s))
 		return false;
 	if (own && s->on_corrupt == GBE_CORRUPT_REFUSE) {
@@ -215,7 +215,7 @@ replaces_damage(const GbeSituation *s, GbeRuling *r)
 	}
 	if (s->on_corrupt != GBE_CORRUPT_RESTORE || !s->one_voter)
 		return false;
-	/* A failed update begins again from its base; any other owner gets back what it left. */
+	/* A failed update begins again from its base. Any other owner gets the data that it left. */
 	if (s->closing_backup && !(base && is_failed_trial(s)))
 		source = GBE_DATA_CLOSING;
 	else if (base)
@@ -239,7 +239,7 @@ same_run(const GbeSituation *s)
 		return r;
 	if (s->higher_minor)
 		return RULE(GBE_RULE_5, "a newer etcd under the same deployment", UPGRADE);
-	/* The etcd of a container may be a newer one by now, under the same deployment. */
+	/* A container may have a newer etcd now, under the same deployment. */
 	return RULE(GBE_RULE_5, "etcd was started again in the same run", KEEP,
 		    .backup = s->etcd_elsewhere ? GBE_BACKUP_CLONED : GBE_BACKUP_NONE);
 }
@@ -299,21 +299,21 @@ no_data(const GbeSituation *s)
 		    .wait = r.wait);
 }
 
-/* All rules but those for requests. */
+/* All rules except those for requests. */
 static GbeRuling
 find_ruling(const GbeSituation *s)
 {
 	GbeRuling r;
 
-	/* The ruling for the state that 10a is about to put in the data's place, as if its owner were O. D's own state
-	 * is D's, unless a person went back to an older state of D under the update that failed. */
+	/* The ruling for the state that 10a is about to restore, as if its owner were O. D owns its own state, unless a
+	 * person restored an older state of D under the failed update. */
 	if (s->last_pass)
 		return s->owner == GBE_OWNER_SAME && s->contains != GBE_NO
 			   ? rule_plain_reboot(s, GBE_RULE_6, "its own data is kept")
 			   : after_return(s);
 	if (s->data == GBE_NO && s->mount_lost)
 		return HELD(GBE_RULE_3, MOUNT);
-	/* Before the rules that restore: a backup of one voter is from before the others joined. */
+	/* This comes before the rules that restore: a backup of one voter is older than the other members. */
 	if (s->log_lost && s->data == GBE_NO && s->left_elsewhere && !s->emptied)
 		return HELD(GBE_RULE_3, ELSEWHERE);
 	if (s->log_lost)
@@ -328,7 +328,7 @@ find_ruling(const GbeSituation *s)
 		return after_failed_update(s);
 	if (replaces_damage(s, &r))
 		return r;
-	/* etcd may have its log elsewhere, where a backup would not find it. */
+	/* etcd's log may be in another directory, so that a backup would lack it. */
 	if (s->owner == GBE_OWNER_OTHER && s->no_log)
 		return HELD(is_return(s) ? GBE_RULE_10B : GBE_RULE_11, LOG);
 	if (s->owner == GBE_OWNER_SAME && s->closing == GBE_CLOSING_DIFFERS && s->closing_back &&
@@ -353,7 +353,7 @@ gbe_rules_apply(const GbeSituation *s, GbeRuling *ret_ruling)
 		return;
 	*ret_ruling = s->ostree == GBE_NO ? RULE(GBE_RULE_1, "this is not an ostree system", )
 					  : find_ruling(s);
-	/* The data that a request displaces is kept as it would have been without the request. */
+	/* The data that a request displaces is kept in the same way as without the request. */
 	if (s->request == GBE_REQUEST_IS_READY)
 		*ret_ruling =
 		    RULE(GBE_RULE_2, "a restore was requested", KEEP, .move = GBE_DATA_REQUESTED,

@@ -30,14 +30,14 @@ typedef enum {
 /* The effect on the data. */
 typedef enum {
 	GBE_DATA_KEEP,
-	GBE_DATA_BASE,	     /* P(O) takes its place */
+	GBE_DATA_BASE,	     /* P(O) replaces it */
 	GBE_DATA_CHAIN_OWN,  /* D's own state, as the chain of bases names it */
 	GBE_DATA_CHAIN_END,  /* the chain's last backup */
 	GBE_DATA_UNWOUND,    /* the newest state in the chain whose owner is not a failed trial */
 	GBE_DATA_CANDIDATE,  /* D's newest candidate */
 	GBE_DATA_USABLE,     /* D's newest candidate that its etcd can read */
 	GBE_DATA_CLOSING,    /* the closing backup */
-	GBE_DATA_OWNER_LEFT, /* what the owner, another deployment, left */
+	GBE_DATA_OWNER_LEFT, /* the data that the owner, another deployment, left */
 	GBE_DATA_REQUESTED,
 	GBE_DATA_FRESH, /* there is no data, and etcd begins without */
 } GbeDataMove;
@@ -48,7 +48,7 @@ typedef enum {
 	GBE_BACKUP_PLAIN,    /* at a plain reboot: as `at-boot` allows; a failure is reported */
 	GBE_BACKUP_EFFORT,   /* always tried; a failure is reported */
 	GBE_BACKUP_REQUIRED, /* without it the deployment must not get the data: on-upgrade-failure */
-	GBE_BACKUP_CLONED,   /* only where the backup is a clone, which costs nothing */
+	GBE_BACKUP_CLONED,   /* only if the backup is a clone, which is cheap */
 } GbeBackupWish;
 
 typedef enum {
@@ -60,21 +60,21 @@ typedef enum {
 typedef struct {
 	GbeRule rule;
 	GbeDataMove move;
-	GbeDisplaced displaced; /* where the move displaces something */
+	GbeDisplaced displaced; /* if the move displaces data */
 	GbeBackupWish backup;
 	bool adopt;	  /* the backup is adopted-<sequence>, not the owner's */
 	bool upgrade;	  /* D takes the data over: a new trial unless it was green before */
-	bool again;	  /* one more pass, on what the move puts in place */
+	bool again;	  /* one more pass, on the data that the move puts in place */
 	bool take_over;	  /* the ledger records that D has the data */
 	bool began_empty; /* with GBE_DATA_FRESH: earlier records name data */
 	GbeHold hold;
-	bool wait;	 /* first look again for a while: what is missing may come */
+	bool wait;	 /* first look again for a while: missing things may appear */
 	const char *why; /* static, one sentence without a full stop */
 } GbeRuling;
 
 /* Rule 2 displaces the data as the rule that it replaces would have. */
 void gbe_rules_apply(const GbeSituation *situation, GbeRuling *ret_ruling);
-/* The gate, rule 14. @situation->usable is about the data that D would get by now. true when the gate changed
+/* The gate, rule 14. @situation->usable describes the data that D would get now. true: the gate changed
  * @ruling. */
 bool gbe_rules_gate(const GbeSituation *situation, GbeRuling *ruling);
 

@@ -43,8 +43,8 @@ decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
 	GbeWhen when = facts->config->backup.at_shutdown;
 	GbeView view;
 
-	/* CLOCK_BOOTTIME goes first: a device without a battery for its clock gets the time of day from the network, in
-	 * the middle of a run. */
+	/* CLOCK_BOOTTIME is preferred: a device without a battery for its clock gets the time of day from the network,
+	 * during the run. */
 	if (owner->uptime >= 0 && facts->uptime >= owner->uptime)
 		shutdown->used = facts->uptime - owner->uptime;
 	else if (facts->now >= owner->at)
@@ -71,7 +71,7 @@ decide_close(const GbeFacts *facts, GbeShutdown *shutdown)
 		gbe_decide_note_occasion(facts, shutdown->backup, facts->next, "shutdown");
 	}
 	shutdown->hand_back = hand_back(facts, &view);
-	/* The displaced data takes the place in the store: a failed trial with a base gets no closing backup. */
+	/* The displaced data becomes a backup: a failed trial with a base gets no closing backup. */
 	if (shutdown->hand_back != NULL)
 		shutdown->displaced =
 		    gbe_decide_displaced(facts, &view, false, "the update was not found good",

@@ -19,10 +19,10 @@ typedef struct {
 	GbeShutdownStep step;
 	const char *why;	  /* static: why no backup is taken; NULL: ->backup is taken */
 	GbeManifest *backup;	  /* to be taken of the data; NULL */
-	bool cow_only;		  /* ... only where no bytes have to be copied */
+	bool cow_only;		  /* ... only if no bytes have to be copied */
 	const GbeManifest *equal; /* the owner's backup that already equals the data; NULL */
 	gint64 used;		  /* seconds since the take-over in this run; -1 unknown */
-	/* Takes the data's place after the record; NULL: the data stays. */
+	/* Replaces the data after the record; NULL: the data stays. */
 	const GbeManifest *hand_back;
 	GbeManifest *displaced; /* by ->hand_back: the manifest that the data gets */
 } GbeShutdown;

@@ -19,7 +19,7 @@ is_restorable(const GbeManifest *backup)
 	return !backup->consumed && backup->voters <= 1;
 }
 
-/* A backup that no record names as the state to put back must be of the directory that it would go to. */
+/* A backup that no record names as the state to restore must come from the directory that it would replace. */
 static bool
 is_of_directory(const GbeFacts *facts, const GbeManifest *backup)
 {
@@ -63,8 +63,8 @@ candidate_of(const GbeFacts *facts, const GbeDeployment *ref, bool usable)
 		return best;
 	best = NULL;
 	GBE_EACH(const GbeManifest *, backup, facts->backups) {
-		/* A periodic backup of an update on trial is for people, and for no automatic action. An update that
-		 * was green by then has proved itself. */
+		/* A periodic backup of an update on trial can be restored by hand, but not automatically. An update that
+		 * was green at that time is not on trial. */
 		if (backup->origin == GBE_ORIGIN_PERIODIC && backup->trial.on != GBE_NO &&
 		    backup->grade != GBE_GRADE_GOOD)
 			continue;
@@ -162,8 +162,8 @@ gbe_situation_unchanged(const GbeFacts *facts)
 	const GbeManifest *newest = NULL;
 
 	GBE_EACH(const GbeManifest *, backup, facts->backups) {
-		/* A periodic backup is removed when its hour is over, even if a record names it. Data that a person set
-		 * aside comes back by hand only. */
+		/* A periodic backup is removed when its time is over, even if a record names it. Data that a person set
+		 * aside is restored only by hand. */
 		if (!backup->consumed && !backup->set_aside &&
 		    backup->origin != GBE_ORIGIN_PERIODIC && backup->grade != GBE_GRADE_BAD &&
 		    backup->verified != GBE_VERIFIED_NO &&
@@ -197,7 +197,7 @@ gbe_chain_own(const GbeFacts *facts, const GbeView *view)
 	for (int i = 0; i < chain_length(view); i++) {
 		const GbeLink *link = link_at(view, i);
 
-		/* An attempt of O itself is no base to come back to. */
+		/* An attempt of O itself cannot be O's base. */
 		if (link->owner.id != NULL &&
 		    gbe_situation_is_of(facts, &link->owner, link->backup.sequence,
 					&facts->booted) &&
@@ -236,7 +236,7 @@ gbe_chain_backup(const GbeFacts *facts, const GbeView *view, int at)
 	return backup;
 }
 
-/* ---- the data in view: the live one, or a backup that is going to take its place ---- */
+/* ---- the data in view: the live data, or a backup that will replace it ---- */
 
 static GbeTri
 trial_now(const GbeFacts *facts, const GbeTakeOver *owner, const GbeTrial *trial, gint64 used)
@@ -248,8 +248,8 @@ trial_now(const GbeFacts *facts, const GbeTakeOver *owner, const GbeTrial *trial
 	/* Long use ends a trial if greenboot does not judge. A judge that hangs still judges. */
 	if (trial->judges == GBE_YES || trial->judged)
 		return GBE_YES;
-	/* A record that is lost after the take-over makes the owner unknown. The content of the take-over still
-	 * holds. */
+	/* If a record after the take-over is lost, the owner is unknown. The content of the take-over still
+	 * counts. */
 	if (used < 0)
 		return GBE_UNKNOWN;
 	return (guint64)used > facts->config->restore.trial_limit ? GBE_NO : GBE_YES;
@@ -285,11 +285,11 @@ gbe_view_ended(const GbeFacts *facts, gint64 used, GbeView *ret_view)
 	ret_view->was_default = owner->was_default;
 	ret_view->mount_point = owner->mount_point;
 	ret_view->take_over = owner;
-	/* The check of the last run saw the number later than the take-over. */
+	/* The check of the last run counted the voters after the take-over. */
 	told = run != NULL && run->voters > 0 ? run->voters : owner->voters;
 	if (facts->voters == 0 || (facts->voters == GBE_VOTERS_UNCLEAR && told == 1))
 		ret_view->voters = told;
-	/* Any client of an update's etcd can add members: that must not take the way back. */
+	/* Any client of an update's etcd can add members. That must not prevent the rollback. */
 	if (ret_view->trial.on == GBE_YES && owner->voters > 0)
 		ret_view->voters = owner->voters;
 }
@@ -300,7 +300,7 @@ gbe_view_live(const GbeFacts *facts, GbeView *ret_view)
 	const GbeTakeOver *owner = facts->owner;
 	gint64 used = -1;
 
-	/* Less than trial-limit where no record says more: a run that was cut short counts as a short one. */
+	/* Less than trial-limit unless a record says more: an interrupted run counts as a short one. */
 	if (owner != NULL && owner->closing.present)
 		used = owner->closing.used;
 	else if (owner != NULL)
@@ -362,15 +362,15 @@ request_is(const GbeFacts *facts, const GbeView *view)
 
 	if (facts->request.kind == GBE_REQUEST_NONE)
 		return GBE_REQUEST_IS_NONE;
-	/* A request is due in a later run than the one in which it was asked. An unknown run is no later run. */
+	/* A request is due in a run after the run of the request. An unknown run does not count as later. */
 	if (!facts->request.from_cmdline &&
 	    (facts->run == NULL || g_strcmp0(facts->run, facts->request.run) == 0))
 		return GBE_REQUEST_IS_NONE;
-	/* It waits for the mount of the data, and perhaps of the store in there. */
+	/* The request waits for the mount of the data, which may also have the backups. */
 	if (!facts->request.force && view->mount_point == GBE_YES && facts->mount_point != GBE_YES)
 		return GBE_REQUEST_IS_NONE;
 	backup = gbe_situation_request(facts);
-	/* The request also waits for a store that is away. */
+	/* The request also waits for an absent directory of backups. */
 	if (backup == NULL && facts->request_why == NULL && facts->store == GBE_NO)
 		return GBE_REQUEST_IS_NONE;
 	if (backup == NULL || facts->request_why != NULL || backup->consumed ||
@@ -395,7 +395,7 @@ closing_back(const GbeFacts *facts, const GbeTakeOver *owner)
 	if (!has_closing_backup(facts, closing) || closing->next == NULL ||
 	    g_str_equal(closing->next, owner->deployment.id))
 		return false;
-	/* With this program it would have taken the data over. */
+	/* A deployment with this program would have taken the data over. */
 	next = gbe_facts_listed(facts, closing->next);
 	if (next != NULL && next->has_program == GBE_YES)
 		return false;
@@ -442,7 +442,7 @@ view_usable(const GbeFacts *facts, const GbeView *view, const GbeManifest *candi
 	return above == GBE_UNKNOWN ? GBE_UNKNOWN : GBE_YES;
 }
 
-/* Was that backup taken, and is it not seen now? */
+/* Was that backup taken, but is missing now? */
 static bool
 is_unseen(const GbeFacts *facts, const GbeBackupRef *ref)
 {
@@ -450,7 +450,8 @@ is_unseen(const GbeFacts *facts, const GbeBackupRef *ref)
 	       gbe_facts_backup_of(facts, ref) == NULL;
 }
 
-/* D's own state: as a failed update's chain names it; where D is not in there, any in it, and what D left last. */
+/* D's own state, as the chain of a failed update names it. If D is not in the chain, any state of the chain, or the
+ * state that D left last. */
 static bool
 own_is_unseen(const GbeFacts *facts, const GbeView *view, int own)
 {
@@ -531,7 +532,7 @@ derive_booted(const GbeFacts *facts, const GbeView *view, GbeSituation *s)
 	} else if (candidate != NULL && view->lineage != NULL) {
 		GbeLeft left = gbe_situation_left(facts, &facts->booted);
 
-		/* An older backup of D takes the place of no state that D left and the data contains. */
+		/* If the data contains the state that D left, an older backup of D is not restored instead. */
 		if (left.known && left.backup == NULL)
 			s->contains = gbe_lineage_contains(view->lineage, view->sequence, left.line,
 							   left.began);

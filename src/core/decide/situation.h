@@ -174,7 +174,7 @@ typedef struct {
 } GbeLeft;
 
 GbeLeft gbe_situation_left(const GbeFacts *facts, const GbeDeployment *ref);
-/* The valid backup that etcd gets where the data of the owner, another deployment, is missing. NULL: none. */
+/* The valid backup that etcd gets if the data of the owner, another deployment, is missing. NULL: no such backup. */
 const GbeManifest *gbe_situation_owner_left(const GbeFacts *facts);
-/* The newest backup that equals the live data (by fingerprint), but no periodic one. NULL: none. */
+/* The newest backup, except periodic ones, that equals the live data (by fingerprint). NULL: no such backup. */
 const GbeManifest *gbe_situation_unchanged(const GbeFacts *facts);
