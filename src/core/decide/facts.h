@@ -61,8 +61,7 @@ typedef struct {
 	GbeNonce nonce;
 	GbeTakeOver *owner; /* the owner of the data (core/decide/past.h); NULL: unknown */
 	char *owner_why;    /* why the owner is not known */
-	bool
-	    stranger; /* the owner's tree with another nonce: another program may have put the data there */
+	bool stranger;	    /* the owner's tree with another nonce: the data may be another's */
 	char *member_id, *cluster_id;
 	GbeFingerprint fingerprint;
 	gint64 last_write;	    /* newest mtime below member/, seconds; -1 unknown */
