@@ -2,9 +2,9 @@
 /*
  * Ends a run in order. The steps, and what a power cut leaves:
  *
- *   1  the closing backup, where it is cheap     a cut: the next start takes it itself
- *   2  the closing record                        a cut before: no record, so nothing is known
- *   3  hand-back, where the next boot is known to lack this program
+ *   1  the closing backup, if it is cheap        a cut: the next start makes it
+ *   2  the closing record                        a cut before: no record, so the end of the run is unknown
+ *   3  hand-back, if the next system is known to lack this program
  */
 #include "app/backup/backup.h"
 #include "app/backup/recover.h"
@@ -47,7 +47,7 @@ write_closing_record(GbeApp *app, const GbeFacts *facts, const GbeShutdown *shut
 		     const GbeManifest *backup, GError **error)
 {
 	const GbeListed *next = facts->next != NULL ? gbe_facts_listed(facts, facts->next) : NULL;
-	/* All fields are borrowed. ->next is what a person chose: GRUB's fallback at the end of a countdown is no
+	/* All fields are borrowed. ->next is the choice of a person: GRUB's fallback at the end of a countdown is not an
 	 * update. */
 	const GbeClosing closing = {
 	    .present = true,

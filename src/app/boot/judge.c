@@ -2,8 +2,8 @@
 /*
  * health waits until etcd is healthy, or until the deadline, or until waiting is useless.
  *
- * green and red write the verdict first, durably, since a reboot may follow at once. Then they do what follows from
- * it, as far as possible.
+ * green and red first write the verdict durably, since a reboot may follow at once. Then they do the work that follows
+ * from it, as far as possible.
  *
  * used records once, during a run, that the run has used the data for longer than [restore] trial-limit. After a power
  * cut there is no closing record, but this record still ends the trial of a system without a judge.
@@ -54,7 +54,7 @@ typedef struct {
 	gint64 deadline;
 	gint64 latest;	      /* the latest possible deadline */
 	gint64 unknown_since; /* 0: the health is known */
-	gint64 said;	      /* when the journal last said what is waited for */
+	gint64 said;	      /* when the journal last named the cause of the wait */
 	const char *cause;    /* the cause that the journal named */
 } Gate;
 

@@ -212,7 +212,7 @@ gbe_preflight_run(GbeApp *app)
 			gbe_event_preflight(&fields);
 		else
 			gbe_note("%s: %s", notice->check, notice->line);
-		/* A failed rehearsal has a line of its own. */
+		/* A failed rehearsal has its own line. */
 		if (notice->level == GBE_LEVEL_BAD && notice->kind != GBE_NOTICE_REHEARSAL)
 			json_array_add_string_element(problems, notice->line);
 	}

@@ -40,7 +40,7 @@ typedef enum {
 	OUTCOME_HELD, /* etcd must not start; *held says why, and the way back */
 } Outcome;
 
-/* ---- the plan is done action by action: each action says what happens when it fails ---- */
+/* ---- the plan is done action by action: each action defines the result of its failure ---- */
 
 typedef struct {
 	GbeApp *app;
@@ -68,7 +68,7 @@ fields_of(const Execution *e, const GbeAction *action)
 	};
 }
 
-/* Records the last operation, for status. A record that cannot be written changes nothing about what was done. */
+/* Records the last operation, for status. A failure to write the record does not change the result. */
 static void
 note_last(Execution *e, const GbeAction *action, const char *result, const char *reason,
 	  gint64 duration_usec)
@@ -378,7 +378,7 @@ typedef struct {
 	GbeObserved *observed; /* set once it could be observed */
 	GHashTable *rejected;
 	GbeHeld held;
-	bool cannot_tell;  /* what there is to be done */
+	bool cannot_tell;  /* the work of this start is unknown */
 	gint64 wait_since; /* monotonic; 0: nothing was waited for */
 	gint64 pause;
 	bool fell_back; /* the boot loader's default is another deployment */
@@ -407,7 +407,7 @@ hold_half_done(Prerun *p, const GError *error)
 	p->reason = g_strdup(p->held.text);
 }
 
-/* Finishes or undoes what was interrupted. True: the decision may be made. */
+/* Finishes or undoes an interrupted operation. True: the decision may be made. */
 static bool
 recover_first(Prerun *p)
 {
@@ -479,7 +479,7 @@ observe_system(Prerun *p)
 				     .store = &p->store};
 	g_autoptr(GError) error = NULL;
 
-	/* The system is looked at again where it could not be told, and not only the records. */
+	/* If the booted system is unknown, the system is also observed again, and not only the records. */
 	if (p->observed != NULL && p->observed->facts->ostree != GBE_NO &&
 	    p->observed->facts->booted.id == NULL)
 		g_clear_pointer(&p->observed, gbe_observed_free);
@@ -535,7 +535,7 @@ decide_once(Prerun *p)
 	return outcome;
 }
 
-/* The data of a member has come back: so do its settings, before etcd reads them. */
+/* The data of a member was restored. Its settings follow before etcd reads them. */
 static void
 follow_settings(Prerun *p)
 {
@@ -552,7 +552,7 @@ follow_settings(Prerun *p)
 		gbe_note("the settings and certificates of this data are also back");
 }
 
-/* Removes old backups and records, and writes what people see: none of this may fail a boot. */
+/* Removes old backups and records, and writes status.json and the MOTD. A failure here must not fail a boot. */
 static void
 tidy_up(Prerun *p)
 {
@@ -575,7 +575,7 @@ tidy_up(Prerun *p)
 		gbe_store_reserve(p->app, observed->store, GBE_RESERVE_KEEP);
 		follow_settings(p);
 	}
-	/* etcd starts now: what the next start finds in the data is not known. */
+	/* etcd starts now, so the data that the next start finds is unknown. */
 	observed->starts = p->held.kind == GBE_HOLD_NO;
 	gbe_status_write(p->app, observed, NULL, NULL);
 }
@@ -609,7 +609,7 @@ decide_and_execute(Prerun *p)
 	return outcome;
 }
 
-/* Counts this start until its end is recorded. Reports what the last shutdown could not do. */
+/* Counts this start until its end is recorded. Reports a failure of the last shutdown. */
 static void
 begin_start(Prerun *p)
 {
@@ -635,8 +635,8 @@ begin_start(Prerun *p)
 		gbe_note("%s", error->message);
 }
 
-/* Records the end of the start, whatever its result; a crash or a hang does not come here. The record is on the
- * disk before etcd starts: a take-over whose start has no end is one whose etcd never ran. */
+/* Records the end of the start, with any result; a crash or a hang does not reach this. The record is on the disk before
+ * etcd starts. So if the start of a take-over has no end, its etcd never ran. */
 static void
 end_start(Prerun *p)
 {
@@ -672,7 +672,7 @@ run_locked(Prerun *p)
 	return p->held.kind != GBE_HOLD_NO ? GBE_EXIT_HELD : 0;
 }
 
-/* Takes the lock. False: this program is switched off, or *ret_status is what it ends with. */
+/* Takes the lock. False: this program is switched off, or *ret_status is its exit status. */
 static bool
 begin_prerun(Prerun *p, GbeApp *app, int *ret_status)
 {

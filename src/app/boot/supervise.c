@@ -469,9 +469,9 @@ gbe_hook_main(const GbeHook *hook, int argc, char **argv)
 /*
  * ---- the question after a prerun that did not end ----
  *
- * May etcd have the data nevertheless? A process of its own answers within ten seconds and avoids what may have killed
- * the worker. It takes no lock and opens no store. It uses libostree only after a soft reboot, when the kernel command
- * line still names the deployment before it.
+ * May etcd have the data nevertheless? A separate process answers within ten seconds. It avoids the probable causes of
+ * the worker's end: it takes no lock and does not open the directory of backups. It uses libostree only after a soft
+ * reboot, when the kernel command line still names the deployment before it.
  */
 
 static bool
@@ -491,7 +491,7 @@ find_booted(GbeApp *app, GbeDeployment *ret_booted, GError **error)
 	return true;
 }
 
-/* Reads what the ledger says of the data; changes nothing. */
+/* Reads the owner of the data from the ledger. Writes nothing. */
 static void
 find_owner(GbeApp *app, GbeFacts *facts)
 {
