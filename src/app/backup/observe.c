@@ -118,7 +118,7 @@ observe_greenboot(GbeApp *app, GbeObserved *o)
 	}
 	facts->can_roll_back = can_roll_back(facts, o->greenboot, NULL);
 	facts->counted = o->greenboot->counts;
-	/* When the countdown has ended, GRUB boots its second entry, whatever the default is. */
+	/* After the countdown, GRUB boots its second entry, with any default. */
 	if (o->greenboot->ends_countdown || o->greenboot->becomes_default) {
 		g_free(facts->next);
 		facts->next = g_strdup(o->greenboot->ends_countdown ? second : facts->booted.id);
@@ -199,7 +199,7 @@ observe_writer(GbeFacts *facts)
 	facts->cluster_version = gbe_version_parse(text);
 }
 
-/* Below --root, only prerun starts a program of that root: a person's command must not run what lies there. */
+/* Below --root, only prerun starts a program of that root. A person's command must not run programs from there. */
 static void
 observe_version(GbeApp *app, const GbeObserveOptions *options, GbeFacts *facts)
 {
@@ -506,7 +506,7 @@ observe_records(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o, G
 	return true;
 }
 
-/* Fills in what the records say of the booted deployment and of this run. */
+/* Fills in the facts about the booted deployment and this run from the records. */
 static void
 observe_booted(GbeApp *app, const GbeObserveOptions *options, GbeObserved *o)
 {
@@ -567,7 +567,7 @@ gbe_observe_tree(GbeObserved *observed)
 	if (data->fd < 0 ||
 	    gbe_tree_scan(data->fd, gbe_data_exclude, &limits, &observed->tree, &error))
 		return;
-	/* A walk that took too long says nothing, nor does a file that could not be looked at. */
+	/* A walk that took too long gives no result. The same holds for an unreadable file. */
 	if (g_error_matches(error, GBE_ERROR, GBE_ERROR_UNSAFE_SOURCE) &&
 	    g_get_monotonic_time() < limits.deadline)
 		observed->tree_why = g_strdup(error->message);

@@ -33,10 +33,10 @@
 typedef enum {
 	ROOM_AS_IT_IS,
 	ROOM_RESERVE,	/* the reserves */
-	ROOM_RETENTION, /* what retention removes anyway */
-	ROOM_BAD,	/* bad backups, whatever keep-bad says */
+	ROOM_RETENTION, /* backups that retention removes anyway */
+	ROOM_BAD,	/* bad backups, also those that keep-bad keeps */
 	ROOM_SOURCE,	/* the copy: the backup's own tree takes the data's place */
-	ROOM_DISPLACED, /* the displaced tree, where it would be a bad backup */
+	ROOM_DISPLACED, /* the displaced tree, if it would be a bad backup */
 } Room;
 
 typedef struct {
@@ -50,9 +50,9 @@ typedef struct {
 	char *staged;  /* ".staging-<n>": its name while it is made */
 	char *staging; /* ".restore-<n>" */
 	int tree_fd;   /* the staging tree */
-	Room room;     /* what was given up */
-	bool full;     /* a write met a full disk, whatever the file system says of its space */
-	char *lost;    /* the displaced tree's name, where it was given up */
+	Room room;     /* the last stage that was used */
+	bool full;     /* a write failed on a full disk, though the file system may report space */
+	char *lost;    /* the displaced tree's name, if it was removed */
 	GbeTiming timing;
 } Restore;
 
@@ -241,7 +241,7 @@ member_entry(const GbeData *data)
 	return g_strndup(data->member_path, strcspn(data->member_path, "/"));
 }
 
-/* Writes the intent, with what is known of both trees by now. */
+/* Writes the intent, with the known facts about both trees. */
 static bool
 write_intent(Restore *r, GError **error)
 {
@@ -356,7 +356,7 @@ stage_backup_itself(Restore *r, GError **error)
 
 /* ---- the restore ---- */
 
-/* GBE_ERROR_VERIFY_FAILED names what is damaged; an unknown format passes. */
+/* GBE_ERROR_VERIFY_FAILED names the damaged part; an unknown format passes. */
 static bool
 verify_within_budget(GbeApp *app, GbeStore *store, const GbeManifest *manifest,
 		     gint64 *ret_look_usec, GError **error)
@@ -451,7 +451,7 @@ prepare_displaced(Restore *r, const GbeManifest *displaced, GError **error)
 		while (nothing && (name = gbe_list_next(&list)) != NULL)
 			nothing = g_str_equal(name, GBE_NONCE_NAME) ||
 				  g_strv_contains(gbe_data_exclude, name);
-		/* The nonce alone is left where data was set aside before. */
+		/* If data was set aside before, only the nonce is left. */
 		if (nothing)
 			return gbe_list_end(&list, error);
 	}
@@ -481,7 +481,7 @@ prepare_displaced(Restore *r, const GbeManifest *displaced, GError **error)
 	       gbe_store_prepare(place, r->intent->displaced, error);
 }
 
-/* Removes what was staged, or finishes what was exchanged. */
+/* Removes a staged tree, or finishes an exchange. */
 static void
 recover_attempt(Restore *r, bool exchanging)
 {
@@ -577,7 +577,7 @@ attempt_restore(Restore *r, const GbeManifest *displaced, guint64 sequence, GErr
 		return true;
 	/* Recovery looks at the disk, not at this process's view. */
 	recover_attempt(r, true);
-	/* The new tree may be in place, whatever the exchange reported. */
+	/* The new tree may be in place, even if the exchange reported an error. */
 	if (!data->mount_point && gbe_open_dir_at(data->parent_fd, data->name, &fd, NULL))
 		live = gbe_tree_identity(fd);
 	if (data->mount_point || g_strcmp0(live, r->intent->tree_new) == 0)
@@ -585,7 +585,7 @@ attempt_restore(Restore *r, const GbeManifest *displaced, guint64 sequence, GErr
 	return false;
 }
 
-/* After the exchange, the next holder of the lock finishes what fails here. */
+/* After the exchange, the next holder of the lock finishes the steps that fail here. */
 static bool
 finish_restore(Restore *r, const GbeManifest *displaced, GError **error)
 {
@@ -651,7 +651,7 @@ gbe_restore_run(GbeApp *app, GbeObserved *observed, const char *name, const GbeT
 	r.timing.verify_usec = g_get_monotonic_time() - begin;
 	r.staging = g_strdup_printf(GBE_RUNG_RESTORE "%" G_GUINT64_FORMAT, sequence);
 	r.staged = g_strdup_printf(GBE_RUNG_STAGING "%" G_GUINT64_FORMAT, sequence);
-	/* Tries again with more room, as often as there is something to give up. */
+	/* Tries again with more room until no reserve is left. */
 	for (;;) {
 		g_autoptr(GError) local = NULL;
 

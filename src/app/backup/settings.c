@@ -135,7 +135,7 @@ has_backup(const GbeFacts *facts, const char *member)
 	return false;
 }
 
-/* The names of what is set aside. */
+/* The names of the files that are set aside. */
 static bool
 list_aside(const Place *place, GPtrArray **ret_names, GError **error)
 {
