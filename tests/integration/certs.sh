@@ -134,9 +134,7 @@ places() {
 	assert_exit 2 gbe certs lose
 	# A user without permission gets only this message.
 	chmod 0700 "$ROOT$PKI"
-	chmod 0711 "$GBE_SCRATCH"
-	assert_exit 7 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
-		--root="$ROOT" --json certs list
+	assert_exit 7 gbe_as_user --json certs list
 	assert_eq unread "$(of '.unread[].path')" "$PKI"
 }
 
@@ -341,9 +339,7 @@ reset_refused() {
 	assert_exit 5 gbe certs reset
 	rm "$ROOT$PKI"
 	mv "$ROOT$PKI.real" "$ROOT$PKI"
-	chmod 0711 "$GBE_SCRATCH"
-	assert_exit 1 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
-		--root="$ROOT" certs reset
+	assert_exit 1 gbe_as_user certs reset
 	assert_match why "$ERR" "*needs root*"
 	assert_eq "what lies there" "$(tree_digest "$ROOT$PKI")" "$BEFORE"
 	assert_eq "archives" "$(archives)" "*"

@@ -703,26 +703,21 @@ full() {
 
 # With a read-only parent of the state, or as another user.
 unprivileged() {
-	local program=$GBE_MEM/build/greenboot-etcd as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-
 	running xfs
-	chmod 0711 "$GBE_SCRATCH"
-	mkdir "$GBE_MEM/build"
-	mount --bind "$BUILD" "$GBE_MEM/build"
-	assert_exit 0 "${as[@]}" "$program" --root="$ROOT" --json status
+	assert_exit 0 gbe_as_user --json status
 	assert_eq "booted" "$(jq -r .booted <<<"$OUT")" "${DEPLOYMENT[A]}"
 	assert_eq "etcd" "$(jq -r .etcd.healthy <<<"$OUT")" true
-	assert_exit 0 "${as[@]}" "$program" --root="$ROOT" --json list
+	assert_exit 0 gbe_as_user --json list
 	assert_eq "list" "$(jq -c 'map(.name)' <<<"$OUT")" "$(json 'map(.name) | tostring' list)"
 	for verb in explain log "show x" backup "restore x" undo "mark good" diagnose prune "pin x" "delete x"; do
 		# shellcheck disable=SC2086
-		assert_exit 1 "${as[@]}" "$program" --root="$ROOT" $verb
+		assert_exit 1 gbe_as_user $verb
 		assert_match "$verb" "$ERR" "greenboot-etcd: *root*"
 		assert_eq "lines of $verb" "$(wc -l <"$GBE_MEM/err")" 1
 		assert_eq "stdout of $verb" "$OUT" ""
 	done
 	rm "$ROOT/run/greenboot-etcd/status.json"
-	assert_exit 1 "${as[@]}" "$program" --root="$ROOT" status
+	assert_exit 1 gbe_as_user status
 	assert_match "stderr" "$ERR" "*status.json*root*"
 }
 

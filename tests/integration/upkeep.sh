@@ -157,9 +157,7 @@ refusals() {
 	flock "$held"
 	refused 4 "*holds the lock*" --no-backup
 	exec {held}>&-
-	chmod 0711 "$GBE_SCRATCH"
-	assert_exit 1 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
-		--root="$ROOT" defrag
+	assert_exit 1 gbe_as_user defrag
 	assert_match "without rights" "$ERR" "*needs root*"
 	assert_eq size "$(db_size)" "$before"
 	# A foreign etcd answers, which does not have this data open.
@@ -621,9 +619,7 @@ alarm_refused() {
 	assert_exit 2 gbe alarm clear --timeout=soon
 	assert_exit 0 gbe alarm list
 	assert_eq text "$OUT" "There is no alarm."
-	chmod 0711 "$GBE_SCRATCH"
-	assert_exit 1 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
-		--root="$ROOT" alarm clear
+	assert_exit 1 gbe_as_user alarm clear
 	assert_match "without rights" "$ERR" "*needs root*"
 	kill_etcd
 	assert_exit 1 gbe --json alarm list
@@ -669,9 +665,7 @@ questions() {
 	assert_exit 0 gbe endpoint status
 	assert_match "a table" "$OUT" "ENDPOINT*IS LEADER*http://127.0.0.1:$ETCD_PORT*3.*true*false*"
 	# The question does not need root.
-	chmod 0711 "$GBE_SCRATCH"
-	assert_exit 0 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" \
-		--root="$ROOT" member list
+	assert_exit 0 gbe_as_user member list
 	assert_exit 2 gbe member
 	assert_exit 2 gbe member add
 	assert_exit 2 gbe endpoint health

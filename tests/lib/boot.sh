@@ -50,6 +50,13 @@ install_with() {
 
 # gbe VERB...: runs the operator's command on ROOT.
 gbe() { on_device "$BUILD/greenboot-etcd" --root="$ROOT" "$@"; }
+# gbe_as_user VERB...: runs it as a user without rights. The clone may lie in a directory that only root can enter.
+gbe_as_user() {
+	chmod 0711 "$GBE_SCRATCH"
+	mkdir -p "$GBE_MEM/build"
+	mountpoint -q "$GBE_MEM/build" || mount --bind "$BUILD" "$GBE_MEM/build"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$GBE_MEM/build/greenboot-etcd" --root="$ROOT" "$@"
+}
 # data_of NAME: prints the path of that backup's data.
 data_of() { find "$ROOT/var" "$ROOT/.greenboot-etcd" -path "*/$1/data" 2>/dev/null | head -n 1 || true; }
 # ledger FILTER: runs jq's FILTER on the records of the ledger, as one array.

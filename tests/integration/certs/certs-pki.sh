@@ -121,8 +121,7 @@ IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, DNS:etcd.example, IP Address:F
 	assert_exit 5 gbe certs init --seal
 	assert_match why "$ERR" "*below --root no key is sealed*"
 	assert_missing "$LIVE"
-	chmod 0711 "$GBE_SCRATCH"
-	assert_exit 1 setpriv --reuid=65534 --regid=65534 --clear-groups "$(program greenboot-etcd)" --root="$ROOT" certs init
+	assert_exit 1 gbe_as_user certs init
 	assert_match why "$ERR" "*sudo*"
 	assert_missing "$LIVE"
 	# A name that cannot be a common name, and a socket.
