@@ -17,6 +17,7 @@ action(const GbePlan *plan, GbeActionKind kind)
 
 	ck_assert_msg(found != NULL, "no %s in the plan of rule %s", gbe_action_to_string(kind),
 		      gbe_rule_to_string(plan->rule));
+	ck_assert_ptr_nonnull(found->reason);
 	return found;
 }
 

@@ -114,6 +114,13 @@ START_TEST(other_members)
 		ck_assert(g_error_matches(error, GBE_ERROR, GBE_ERROR_USAGE));
 		ck_assert_ptr_null(strchr(error->message, '\n'));
 	}
+	{
+		g_autoptr(GError) error = NULL;
+
+		env.initial_cluster = "south=https://192.0.2.7:2380,a\nb=https://192.0.2.8:2380";
+		ck_assert_ptr_null(gbe_cluster_env(&env, &error));
+		ck_assert_ptr_nonnull(strstr(error->message, "\"a\\nb=https://192.0.2.8:2380\""));
+	}
 	env.initial_cluster = "north=https://192.0.2.8:2380,south=https://192.0.2.7:2380";
 	check_line(&env, "ETCD_INITIAL_CLUSTER=north=https://192.0.2.8:2380,"
 			 "south=https://192.0.2.7:2380");

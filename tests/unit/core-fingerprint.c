@@ -66,6 +66,10 @@ START_TEST(json_round_trip)
 	gbe_fingerprint_to_json(&a, object);
 	gbe_fingerprint_from_json(&b, object);
 	ck_assert(gbe_fingerprint_equal(&a, &b));
+	/* Without snapshots. */
+	g_clear_pointer(&a.snaps, g_free);
+	gbe_fingerprint_to_json(&a, object);
+	ck_assert_str_eq(gbe_json_string(object, "snaps", NULL), "");
 	gbe_fingerprint_clear(&a);
 	gbe_fingerprint_clear(&b);
 }

@@ -388,6 +388,36 @@ START_TEST(nothing_is_known)
 }
 END_TEST
 
+CHANGE(mute_and_activating, mute(f); f->service = GBE_SERVICE_ACTIVATING)
+
+/* An answer that is late after a brief question says nothing of etcd. Every other cause stays. */
+START_TEST(a_brief_question_is_not_blamed_on_etcd)
+{
+	static const struct {
+		Change change;
+		bool late;
+	} cases[] = {{mute, true},	     {mute_and_activating, true},
+		     {no_reads, true},	     {corrupt_and_mute, false},
+		     {defragmenting, false}, {activating, false},
+		     {dropped, false},	     {no_space_and_mute, true}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GbeHealthFacts) f = well();
+		g_autoptr(GbeHealthReport) patient = NULL, brief = NULL;
+
+		cases[i].change(f);
+		patient = gbe_health_judge(f);
+		ck_assert(!patient->late);
+		f->brief = true;
+		brief = gbe_health_judge(f);
+		ck_assert_str_eq(brief->cause, patient->cause);
+		ck_assert_msg(brief->late == cases[i].late, "%s", brief->cause);
+		ck_assert_int_eq((int)brief->health, cases[i].late ? (int)GBE_HEALTH_CANNOT_TELL
+								   : (int)patient->health);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -400,6 +430,7 @@ main(void)
 	tcase_add_test(tests, the_man_page_has_them);
 	tcase_add_test(tests, asking_is_needed);
 	tcase_add_test(tests, nothing_is_known);
+	tcase_add_test(tests, a_brief_question_is_not_blamed_on_etcd);
 	suite_add_tcase(suite, tests);
 	return gbe_unit_main(suite);
 }
