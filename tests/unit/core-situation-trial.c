@@ -206,6 +206,7 @@ START_TEST(the_same_run_is_known_to_be_it)
 {
 	g_autoptr(GbeFacts) facts = own_trial(GBE_VERDICT_NONE);
 	GbeSituation s;
+	GbeView view;
 
 	derive(facts, &s);
 	ck_assert_int_eq(s.same_run, GBE_NO);
@@ -213,6 +214,11 @@ START_TEST(the_same_run_is_known_to_be_it)
 	facts->run = g_strdup(facts->owner->run);
 	derive(facts, &s);
 	ck_assert_int_eq(s.same_run, GBE_YES);
+	/* A backup of this run has older data, so a restore of it is not the same run. */
+	gbe_view_backup(facts, facts_backup(facts, 'b', 51, 93, GBE_GRADE_UNPROVEN), &view);
+	gbe_situation_derive(facts, &view, false, &s);
+	ck_assert_int_eq(s.owner, GBE_OWNER_SAME);
+	ck_assert_int_eq(s.same_run, GBE_UNKNOWN);
 	g_free(facts->run);
 	facts->run = g_strdup_printf("%s+1", facts->owner->run); /* a soft reboot */
 	derive(facts, &s);
