@@ -91,6 +91,13 @@ run() {
 	grep -E 'greenboot-etcd|person|bash' "$LOG" >&2
 }
 
+# person_is_done: expects that the person of the last run, who knows the words of person.sh, came to the end of the script.
+person_is_done() {
+	! grep "not as it should be" "$LOG" >&2 || fail "${HOST:+$HOST: }$(grep -o "not as it should be.*" "$LOG" | head -n 1)"
+	grep -q "all of it$" "$LOG" || fail "${HOST:+$HOST: }the person gave up"
+	! grep -q "PRIVATE KEY" "$LOG" || fail "${HOST:+$HOST: }a key is in the journal"
+}
+
 # in_order PATTERN...: expects these lines in the journal, in this order.
 in_order() {
 	local at=0 line pattern

@@ -44,35 +44,11 @@ person() {
 	{
 		declare -f certificates
 		echo "LIVE=/var/lib/greenboot-etcd-pki/live"
-		cat <<-'EOF2'
-			# by DIR COMMAND...: runs etcdctl as a client with the certificates in DIR.
-			by() { etcdctl --endpoints=https://127.0.0.1:2379 --dial-timeout=2s --command-timeout=3s --cacert=$1/ca.crt --cert=$1/client.crt --key=$1/client.key "${@:2}"; }
-			ctl() { by $LIVE "$@"; }
-			sum() { (cd $LIVE && find . -type f | sort | xargs cat | sha256sum | cut -c 1-16); }
-			wrong() { echo "not as it should be: $*"; exit 1; }
-			is() { [[ $2 == "$3" ]] || wrong "$1: $2, not $3"; }
-			isnt() { [[ $2 != "$3" ]] || wrong "$1: still $2"; }
-			gives() { # STATUS COMMAND...
-				local want=$1 rc=0
-				shift
-				"$@" || rc=$?
-				is "status of $*" "$rc" "$want"
-			}
-			# comes COMMAND...: expects success after a while: on a busy machine a cluster may be without
-			# a leader.
-			comes() { for i in {1..240}; do ! "$@" || return 0; sleep 0.5; done; wrong "$* does not end well"; }
-			gets() { is value "$(by ${1:-$LIVE} get k --print-value-only)" v; }
-			getsnt() { ! by $1 get k || wrong "$1 is still let in"; }
-			clean() { is "in the directory" "$(ls -A ${LIVE%/live})" live; openssl verify -CAfile $LIVE/ca.crt $LIVE/{server,peer,client}.crt || wrong verify; }
-			starts() { systemctl start etcd; ctl put k v; }
-		EOF2
-		cat
+		cat "$GBE_LIB/person.sh" -
 		echo "echo all of it"
 	} >"$(deployment_dir A)/etc/person"
 	run A "${PERSON_OPTIONS[@]}"
-	! grep "not as it should be" "$LOG" >&2 || fail "$(grep -o "not as it should be.*" "$LOG" | head -n 1)"
-	grep -q "all of it$" "$LOG" || fail "the person gave up"
-	! grep -q "PRIVATE KEY" "$LOG" || fail "a key is in the journal"
+	person_is_done
 }
 
 AS_SOUTH=(--name=south --peer-url=https://south.example:2380 --client-url=https://127.0.0.1:2379)

@@ -15,21 +15,13 @@ DEVICES=() # process ids
 # The device's person runs the commands of the case, until the file "end" exists.
 person() { # NUMBER
 	echo "export NUMBER=$1"
+	echo "cat >/run/words <<'WORDS'"
+	cat "$GBE_LIB/person.sh"
 	cat <<-'EOF2'
-		cat >/run/words <<-'WORDS'
-			LIVE=/var/lib/greenboot-etcd-pki/live
-			wrong() { echo "not as it should be: $*"; exit 1; }
-			is() { [[ $2 == "$3" ]] || wrong "$1: $2, not $3"; }
-			gives() { # STATUS COMMAND...
-				local want=$1 rc=0
-				shift
-				"$@" || rc=$?
-				is "status of $*" "$rc" "$want"
-			}
-			comes() { for i in {1..240}; do ! "$@" || return 0; sleep 0.5; done; wrong "$* does not end well"; }
-			all_work() { [[ $(greenboot-etcd --json cluster status | jq -r '[.voters, .working] | join(" ")') == "3 3" ]]; }
-			gets() { is value "$(greenboot-etcd etcdctl get k --print-value-only)" v; }
-			signers() { openssl verify -CAfile $LIVE/authority/ca.crt $LIVE/{server,peer,client}.crt && grep -c BEGIN $LIVE/ca.crt; }
+		LIVE=/var/lib/greenboot-etcd-pki/live
+		all_work() { [[ $(greenboot-etcd --json cluster status | jq -r '[.voters, .working] | join(" ")') == "3 3" ]]; }
+		gets() { is value "$(greenboot-etcd etcdctl get k --print-value-only)" v; }
+		signers() { openssl verify -CAfile $LIVE/authority/ca.crt $LIVE/{server,peer,client}.crt && grep -c BEGIN $LIVE/ca.crt; }
 		WORDS
 		ip link set host0 up && ip addr add "10.9.0.$NUMBER/24" dev host0
 		until [[ -e /shared/end ]]; do

@@ -15,16 +15,9 @@ words() {
 	cat <<-EOF2
 		NAME=$HOST BEFORE=$BEFORE
 	EOF2
+	cat "$GBE_LIB/person.sh"
 	cat <<-'EOF2'
 		wrong() { echo "not as it should be: $*"; touch /shared/wrong; exit 1; }
-		is() { [[ $2 == "$3" ]] || wrong "$1: $2, not $3"; }
-		gives() { # STATUS COMMAND...
-			local want=$1 rc=0
-			shift
-			"$@" || rc=$?
-			is "status of $*" "$rc" "$want"
-		}
-		comes() { for i in {1..240}; do ! "$@" || return 0; sleep 0.5; done; wrong "$* does not end well"; }
 		# say WHAT; await WHAT...: tells the other devices about the progress, and waits for theirs.
 		say() { touch "/shared/$1"; }
 		await() { for what; do until [[ -e /shared/$what ]]; do [[ ! -e /shared/wrong ]] || exit 1; sleep 0.2; done; done; }
@@ -70,8 +63,7 @@ deployed() {
 # booted NAME: boots it and waits until its person has turned it off.
 booted() {
 	run "$1" --bind="$SHARED:/shared"
-	! grep "not as it should be" "$LOG" >&2 || fail "$HOST: $(grep -o "not as it should be.*" "$LOG" | head -n 1)"
-	grep -q "all of it$" "$LOG" || fail "$HOST: the person gave up"
+	person_is_done
 }
 
 # device HOST NUMBER BEFORE: plays the life of a device, which begins with stdin. It is updated after the device
