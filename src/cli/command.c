@@ -390,6 +390,8 @@ parse(char ***args, const GbeVerb *verb, GError **error)
 	option = strrchr(local->message, ' ');
 	if (g_error_matches(local, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && option != NULL)
 		return no_such_option(option + 1, verb, error);
+	if (g_str_has_prefix(local->message, "Missing argument for ") && option != NULL)
+		return gbe_throw(error, GBE_ERROR_USAGE, "%s needs a value", option + 1);
 	return gbe_throw(error, GBE_ERROR_USAGE, "%s", local->message);
 }
 

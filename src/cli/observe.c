@@ -104,8 +104,8 @@ read_file(GbeCli *cli, JsonObject **ret_object, GError **error)
 			      &local))
 		return gbe_throw(
 		    error, GBE_ERROR_FAILED,
-		    "only root may look, and %s, which is for all others, is not there "
-		    "yet (needs root: sudo)",
+		    "%s, which users other than root read, does not exist yet (needs root: "
+		    "sudo)",
 		    GBE_STATUS_FILE);
 	return gbe_json_parse_object(bytes, size, GBE_STATUS_FILE, ret_object, error);
 }

@@ -163,7 +163,7 @@ declare -A SITUATIONS=(
 
 # The circumstances in which a device is asked while its etcd runs.
 WHILE_RUNNING="- config:backup:at-shutdown=never config:restore:on-rollback=never config:restore:on-rollback=if-failed
-	config:restore:retry-trial=no config:restore:on-upgrade-from-failed=refuse none request:--last-good"
+	config:restore:retry-trial=no config:restore:on-upgrade-from-failed=refuse request:oldest none"
 
 # This filter prints the first difference between `status` ($shown), `explain` ($told) and prerun, else nothing. Prerun has
 # an exit status ($prerun), an output ($log) and a record ($ended).
@@ -266,7 +266,7 @@ running() {
 	"before_$2"
 	present=$BOOTED
 	[[ $2 != restored && $2 != undone ]] || circumstances+=" undo"
-	# The other histories have a good backup from a shutdown.
+	# The other histories have a backup from a shutdown.
 	[[ $2 != again && $2 != update ]] || gbe backup mine
 	device_save
 	for circumstance in $circumstances; do

@@ -170,6 +170,12 @@ step_of_warning() {
 	sed -i 's/"kind":"start"/"kind":"stort"/' "$ROOT/var/lib/greenboot-etcd/ledger"
 	assert_eq "steps" "$(json '.protection.steps | tojson' status)" '["greenboot-etcd log"]'
 	assert_match "status" "$(gbe status)" "Needs you: a record of the ledger*1. greenboot-etcd log*"
+	# A ledger that cannot be read also stops retention, and its error is told once.
+	rm "$ROOT/var/lib/greenboot-etcd/ledger"
+	mkdir "$ROOT/var/lib/greenboot-etcd/ledger"
+	assert_exit 0 gbe status
+	assert_match "first line" "${OUT%%$'\n'*}" "Needs you: the ledger cannot be read: *is no regular file"
+	assert_eq "told" "$(grep -c "no regular file" <<<"$OUT")" 1
 }
 
 # The configuration has a password in etcd's address. No other place has it.

@@ -638,7 +638,11 @@ gbe_observe_find(const GbeFacts *facts, const char *wanted, GError **error)
 							 : g_str_equal(wanted, listed->ref.id)))
 			return listed;
 	}
-	if (wanted != NULL)
+	if (wanted != NULL && (g_str_equal(wanted, "staged") || g_str_equal(wanted, "rollback")))
+		gbe_throw(error, GBE_ERROR_NOT_FOUND,
+			  "%s: no deployment has this place; `ostree admin status` lists them",
+			  wanted);
+	else if (wanted != NULL)
 		gbe_throw(error, GBE_ERROR_NOT_FOUND,
 			  "no deployment %s; `ostree admin status` lists them", wanted);
 	return NULL;

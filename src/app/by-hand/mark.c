@@ -35,7 +35,7 @@ judge_run(gpointer change, GError **error)
 
 	if (own == NULL)
 		return gbe_throw(error, GBE_ERROR_REFUSED,
-				 "%s: only the run that has the data can be judged; start "
+				 "this run cannot be judged: %s; start "
 				 "greenboot-etcd-prerun.service, or name a backup",
 				 why);
 	if (mark->session.how.dry_run)

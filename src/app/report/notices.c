@@ -366,7 +366,7 @@ note_store(const GbeObserved *observed, GPtrArray *to)
 		gbe_notice_check(to, "store", GBE_LEVEL_OK, "%s: %s", store->path, count);
 		usable = true;
 	}
-	if (observed->facts->unread != NULL)
+	if (observed->facts->unread != NULL && !is_told(to, observed->facts->unread))
 		gbe_notice_add(to, GBE_NOTICE_WARNING, NULL,
 			       "nothing is pruned while something cannot be read: %s",
 			       observed->facts->unread);

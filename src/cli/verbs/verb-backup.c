@@ -278,7 +278,12 @@ request(GbeCli *cli, const GbeByHandRestore *options, GError **error)
 
 		gbe_print_answer(gbe_request_fields, &answer);
 	} else if (!cli->quiet) {
-		gbe_print("restores %s at the next boot%s\n", name,
+		/* Resolved when it is due. */
+		bool last = options->target == GBE_BY_HAND_LAST_GOOD;
+
+		gbe_print("restores %s%s%s at the next boot%s\n",
+			  last ? "the last good backup (now " : "", name,
+			  last ? ", unless the shutdown takes a newer one)" : "",
 			  arg_dry_run ? "" : "; `greenboot-etcd restore --cancel` takes that back");
 	}
 	return true;

@@ -124,7 +124,7 @@ gbe_situation_own(const GbeFacts *facts, char **ret_why)
 	if (facts->run == NULL)
 		why = g_strdup(facts->run_why);
 	else if (owner == NULL)
-		why = g_strdup_printf("who has the data is not known: %s", facts->owner_why);
+		why = g_strdup_printf("the owner of the data is unknown: %s", facts->owner_why);
 	else if (!gbe_facts_is_this_run(facts, owner->run))
 		why = g_strdup("the data belongs to another run: prerun did not take it over");
 	else if (!gbe_deployment_same(&owner->deployment, &facts->booted))
