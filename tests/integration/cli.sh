@@ -73,7 +73,7 @@ wrong_values() {
 	refused 2 "--verdict=maybe: *" explain --verdict=maybe
 	refused 2 "--return is*" explain --return=home
 	refused 1 "no deployment 7*" explain --booted=7
-	refused 1 "no deployment staged*" explain --booted=staged
+	refused 1 "staged: no deployment has this place*" explain --booted=staged
 	refused 2 "--wait: *" health --wait=soon
 	refused 2 "restore needs*" restore
 	refused 2 "restore takes only one of NAME|--last-good|--cancel*" restore name --last-good
