@@ -238,7 +238,7 @@ not_rehearsed() {
 	rehearsed 7 not-rehearsed "*greenboot-etcd.conf*"
 	unstage
 	assert_exit 7 gbe rehearse
-	assert_match "why" "$ERR" "*no deployment staged*"
+	assert_match "why" "$ERR" "*staged: no deployment has this place*"
 	assert_exit 7 gbe rehearse --deployment=nothing
 	assert_exit 2 gbe rehearse --timeout=soon
 }
