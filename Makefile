@@ -540,8 +540,8 @@ check-guards:
 	@$(call test_env,0) tests/crash/mutations
 
 check-mutations:
-	+@$(MAKE) FAULTS=1 unit-programs
-	+@$(MAKE) VARIANT=coverage HARDEN=0 CFLAGS='-O0 --coverage' FAULTS=1 unit-programs
+	+@$(MAKE) FAULTS=1 UNIT='$(TEST)' unit-programs
+	+@$(MAKE) VARIANT=coverage HARDEN=0 CFLAGS='-O0 --coverage' FAULTS=1 UNIT='$(TEST)' unit-programs
 	@$(call test_env,0) FILES='$(FILES)' N='$(N)' SEED='$(SEED)' LONGEST='$(LONGEST)' \
 		BUILD_COVERAGE='$(CURDIR)/build/coverage-faults' COMPILE=$(call quote,$(compile)) \
 		LIBRARIES=$(call quote,$(LDLIBS) $(check_libs) $(pkg_libs)) tests/mutations/run
