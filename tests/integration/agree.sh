@@ -87,7 +87,7 @@ before_second() {
 }
 # An update brought a newer etcd, and A comes back.
 before_newer() {
-	ETCD_OF[B]=$ETCD_NEXT
+	etcd_next_of B
 	before_return
 }
 # The ledger is gone, so the owner of the data is unknown.

@@ -366,7 +366,7 @@ hold_failed_update_unprotected() {
 
 # A has an older etcd, and on-rollback=never keeps it from taking the backup automatically.
 hold_unusable_restore() {
-	ETCD_OF[B]=$ETCD_NEXT
+	etcd_next_of B
 	a_green "$1"
 	config restore on-rollback=never
 	into_b
@@ -381,7 +381,7 @@ hold_unusable_restore() {
 
 # A person chose A in the boot menu, so the next boot is the newer system again.
 hold_unusable_reboot() {
-	ETCD_OF[B]=$ETCD_NEXT
+	etcd_next_of B
 	a_green "$1"
 	into_b
 	b_writes
@@ -400,7 +400,7 @@ hold_unusable_reboot() {
 }
 
 hold_unusable() {
-	ETCD_OF[B]=$ETCD_NEXT
+	etcd_next_of B
 	a_green "$1"
 	into_b
 	b_writes
@@ -420,7 +420,7 @@ hold_unusable() {
 
 # The update was green and has a newer etcd; the store refuses writes when its user goes back to A.
 hold_restore() {
-	ETCD_OF[B]=$ETCD_NEXT
+	etcd_next_of B
 	a_green "$1"
 	into_b
 	b_writes
@@ -438,7 +438,7 @@ hold_restore() {
 
 # The backup that a person requested is bad, so no step names it: the start does the restore again.
 hold_restore_again() {
-	ETCD_OF[B]=$ETCD_NEXT
+	etcd_next_of B
 	a_green "$1"
 	into_b
 	b_writes

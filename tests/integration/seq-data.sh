@@ -70,8 +70,7 @@ microshift_version() {
 
 # 48: 3.4 -> 3.5 green, back to 3.4, by the boot menu: its etcd cannot read that data
 seq_48() {
-	need_etcd_next
-	ETCD_OF[B]=$ETCD_NEXT
+	etcd_next_of B
 	a_green "$1"
 	into_b
 	b_writes

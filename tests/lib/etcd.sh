@@ -132,6 +132,11 @@ etcd_wait() {
 need_etcd_next() {
 	[[ $ETCD_NEXT ]] || skip_case "the etcd of the next Debian is missing (make deps-all, on Debian 12)"
 }
+# etcd_next_of DEPLOYMENT: gives it the etcd of the next Debian, or skips the case.
+etcd_next_of() {
+	need_etcd_next
+	ETCD_OF[$1]=$ETCD_NEXT
+}
 
 etcd_running() { [[ $ETCD_PID ]] && kill -0 "$ETCD_PID" 2>/dev/null; }
 
