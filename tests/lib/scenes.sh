@@ -28,7 +28,7 @@ begin_with() {
 
 	# Other parts, and file systems that cannot be mounted twice, get a scene of their own.
 	if [[ $# -gt 3 || ${SCENES-} == anew || $ETCD != etcd || $CLOCK != 0 || $MASKED ||
-		${DEVICE_STATEROOT-}${HEALTH_TIMEOUT-} || ${#ETCD_OPTIONS[@]} -gt 0 || ${#ETCD_OF[@]} -gt 0 || ${#TRACER[@]} -gt 0 || $MAX_BOOT_ATTEMPTS != 3 ||
+		${DEVICE_STATEROOT-}${HEALTH_TIMEOUT-}${OS_VERSION[*]-} || ${#ETCD_OPTIONS[@]} -gt 0 || ${#ETCD_OF[@]} -gt 0 || ${#TRACER[@]} -gt 0 || $MAX_BOOT_ATTEMPTS != 3 ||
 		! $2 =~ ^(xfs|xfs-noreflink|ext4)$ ]] || declare -F before_prerun >/dev/null; then
 		"$1_anew" "${@:2}"
 		return
