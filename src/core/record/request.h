@@ -45,8 +45,8 @@ typedef struct {
 	char *rule;
 	char *reason;
 	char *backup;
-	char *
-	    set_aside; /* the backup of what a restore displaced, while it is there; not recorded */
+	/* The backup of what a restore displaced, while it is there. Not recorded. */
+	char *set_aside;
 	char *run;
 	gint64 started; /* seconds since the epoch */
 	gint64 duration_usec;
