@@ -99,7 +99,7 @@ typedef struct {
 #define ROLLED_BACK "data b; backups a unproven, b unproven, c bad"
 
 static const Program programs[] = {
-    /* [backup] hold-without-backup is off: the update starts without its backup. */
+    /* on-upgrade-failure=auto, and greenboot is not there to fall back: B starts without its backup. */
     {"prerun at an update",
      update_comes_up,
      NULL,
