@@ -7,25 +7,7 @@
  * A new program is a line in the table.
  */
 #include "lib/device.h"
-
-/* A program sleeps half a millisecond of each second, and its clock has the rest: prerun looks again for 30 seconds. */
-static gint64 skipped;
-
-void
-g_usleep(gulong microseconds)
-{
-	(void)usleep((useconds_t)(microseconds / 2000));
-	skipped += (gint64)microseconds;
-}
-
-gint64
-g_get_monotonic_time(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (gint64)now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000 + skipped;
-}
+#include "lib/skipped-time.h"
 
 /* ---- the devices; each is shut down or runs, as its program needs it ---- */
 
