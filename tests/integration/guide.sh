@@ -102,6 +102,7 @@ elsewhere() {
 		greenboot-etcd store verify|wants a store with snapshots|tests/integration/store/store-bucket.sh|gbe --json store verify
 		greenboot-etcd store send|wants a bucket that was away|tests/integration/store/store-bucket.sh|gbe --json store send
 		greenboot-etcd store pull latest *|wants a bucket|tests/integration/store/store-bucket.sh|gbe --json store pull latest
+		greenboot-etcd import FILE NAME|snapshots have a suite of their own|tests/integration/snapshot.sh|gbe import
 		greenboot-etcd import /var/tmp/etcd.db *|follows a pull|tests/integration/store/store-bucket.sh|gbe import
 		greenboot-etcd restore from-the-bucket|follows a pull|tests/integration/store/store-bucket.sh|gbe restore
 		greenboot-etcd certs init|wants a device without certificates|tests/integration/certs/certs-pki.sh|greenboot-etcd --json certs init
