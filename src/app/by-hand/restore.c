@@ -331,12 +331,16 @@ emit_event(const GbeSession *session, const GbeByHandResult *result)
 	    .run = facts->run,
 	    .duration_usec = result->timing.total_usec,
 	};
+	const char *kept = result->displaced != NULL ? result->displaced : result->kept;
+	g_autofree char *reason = g_strdup_printf(
+	    "a person asked for it%s%s", kept != NULL ? "; the replaced data is kept as " : "",
+	    kept != NULL ? kept : "");
 
 	if (result->name == NULL) {
 		gbe_event_set_aside(&fields);
 		return;
 	}
-	fields.reason = result->displaced != NULL ? result->displaced : result->kept;
+	fields.reason = reason;
 	fields.displaced = result->displaced;
 	gbe_event_restored(&fields);
 }
