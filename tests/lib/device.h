@@ -6,7 +6,7 @@
  *   ostree        a sysroot with the deployments A, B and C of the stateroot "os", which libostree itself reads
  *   /proc         the kernel command line and the id of the boot
  *   /var/lib/etcd a data directory that passes every check of `verify`: a log and a database
- *   /etc          the configuration, /etc/greenboot-etcd.conf
+ *   /etc          the configuration, /etc/greenboot-etcd/greenboot-etcd.conf
  *
  * Each content of the data is a letter: device_etcd_writes('b') has the effect of an etcd that starts, writes and stops.
  * device_runs_etcd() holds etcd's locks, as a running one does.
@@ -41,9 +41,11 @@
 #include <signal.h>
 #include <sys/file.h>
 
-#define DEVICE_CONF "etc/greenboot-etcd.conf"
-#define DEVICE_CONF_TEXT "[etcd]\nservice=\ndata-dir=/" DEVICE_DATA "\n"
+#define DEVICE_CONF "etc/greenboot-etcd/greenboot-etcd.conf"
+#define DEVICE_CONF_TEXT "[etcd]\ndata-dir=/" DEVICE_DATA "\n"
 #define DEVICE_DATA "var/lib/etcd"
+/* A request in the log that changes no row: a header with the id 1 and a user. Export and import decode each request. */
+#define DEVICE_REQUEST "\xa2\x06\x0d\x08\x01\x12\x09operators"
 #define DEVICE_STATE "var/lib/greenboot-etcd"
 #define DEVICE_STORE DEVICE_STATE "/backups"
 
@@ -151,8 +153,11 @@ device_etcd_writes(char letter)
 	ck_assert_int_eq(close(fd), 0);
 	log_begin(&log);
 	log_change(&log, GBE_CONF_ADD, MEMBER);
-	while (log.index < spec.rows + 4)
-		log_put(&log, 16);
+	while (log.index < spec.rows + 4) {
+		log_entry(&log, GBE_ENTRY_NORMAL, log.index + 1, DEVICE_REQUEST,
+			  sizeof(DEVICE_REQUEST) - 1);
+		log_triple(&log, GBE_WAL_STATE, 2, MEMBER, log.index);
+	}
 	segment = g_build_filename(DEVICE_DATA "/member/wal", log.name, NULL);
 	root_write_bytes(segment, log.bytes->data, log.bytes->len);
 	log_end(&log);
@@ -178,10 +183,13 @@ static inline GbeApp *
 device_app(void)
 {
 	g_autoptr(GError) error = NULL;
+	g_autofree char *complaint = NULL;
 	GbeApp *app = NULL;
 
 	gbe_events_init("test", true, true, 0);
-	if (!gbe_app_new("test", root, &app, &error) || !gbe_configuration_load(app, &error))
+	/* A program of the boot loads the configuration again, and reports what is wrong in it. */
+	if (!gbe_app_new("test", root, &app, &error) ||
+	    !gbe_configuration_load_to_look(app, &complaint, &error))
 		ck_abort_msg("%s", error->message);
 	return app;
 }
@@ -520,6 +528,27 @@ device_new(void)
 	root_write(DEVICE_CONF, DEVICE_CONF_TEXT);
 	device_deploys('A');
 	device_etcd_writes('a');
+}
+
+/* Makes the backup "kept". */
+static inline bool
+device_keeps(GbeApp *app, GError **error)
+{
+	const GbeByHandBackup options = {.name = "kept"};
+	g_auto(GbeByHandResult) result = {0};
+
+	return gbe_by_hand_backup(app, &options, &result, error);
+}
+
+/* A run of A that has backups of "a" and "b", and "c" as its data. That of "b" is "kept". */
+static inline void
+device_used(void)
+{
+	device_new();
+	ck_assert_int_eq(device_boots('A'), 0);
+	device_etcd_writes('b');
+	device_does(device_keeps);
+	device_etcd_writes('c');
 }
 
 /* The main of these programs. */

@@ -522,10 +522,12 @@ static const struct {
     {"verify-full",
      "set backup verify=full, set restore verify-budget=0, A, b, backup kept, c, restore kept, "
      "finalize, +B, B"},
-    {"hold", "set backup on-upgrade-failure=hold, A, b, finalize, +B, fault backup-cloned=EIO, B, "
-	     "finalize, B"},
-    {"start", "set backup on-upgrade-failure=start, A, b, finalize, +B, fault backup-cloned=EIO, "
-	      "B, finalize, B"},
+    {"hold",
+     "set backup on-upgrade-failure=refuse, A, b, finalize, +B, fault backup-cloned=EIO, B, "
+     "finalize, B"},
+    {"start",
+     "set backup on-upgrade-failure=continue, A, b, finalize, +B, fault backup-cloned=EIO, "
+     "B, finalize, B"},
     {"wrong-configuration", "A, set backup verify=wrong, finalize, A, preflight"},
     {"lock", "A, b, lock, green, red, used, health, finalize, A"},
     {"nonce",

@@ -83,6 +83,13 @@ configure_undo(Reset *reset, GError **error)
 	return gbe_certs_archive_find(reset->target, reset->result->restored, error);
 }
 
+/* After an interrupted operation, its archive has the files from before it. */
+static bool
+is_resumed(const Reset *reset)
+{
+	return reset->target != NULL && reset->target->open;
+}
+
 static bool
 look_at_files(gpointer change, GError **error)
 {
@@ -94,7 +101,9 @@ look_at_files(gpointer change, GError **error)
 	    !gbe_certs_find(reset->change.app, reset->directories, reset->patterns, result->removed,
 			    error))
 		return false;
-	reset->change.ended = result->removed->len == 0 && result->restored->len == 0;
+	/* An interrupted operation is ended also if no file is left to change: its archive has to go. */
+	reset->change.ended =
+	    result->removed->len == 0 && result->restored->len == 0 && !is_resumed(reset);
 	return true;
 }
 
@@ -144,13 +153,6 @@ stop_again(gpointer change, GError **error)
 	Reset *reset = change;
 
 	return reset->result->done || reset->service.unit != NULL || stop_service(reset, error);
-}
-
-/* After an interrupted operation, its archive has the files from before it. */
-static bool
-is_resumed(const Reset *reset)
-{
-	return reset->target != NULL && reset->target->open;
 }
 
 static bool
