@@ -140,7 +140,7 @@ no_ostree() {
 	a_green xfs
 	mv "$ROOT/run/ostree-booted" "$ROOT/run/away"
 	ready 5
-	assert_match "preflight" "$OUT" "*bad *system *no ostree system*composefs*"
+	assert_match "preflight" "$OUT" "*bad *system *not an ostree system*composefs*"
 	says "*System *not an ostree system*"
 	assert_json .ostree false status
 	stop_etcd
