@@ -11,6 +11,8 @@
 #include "lib/device.h"
 #include "lib/skipped-time.h"
 
+#include "app/backup/backup.h"
+#include "core/decide/decide.h"
 #include "sys/systemd/journal.h"
 
 #include <linux/fs.h>
@@ -61,7 +63,23 @@ gbe_journal_tail(const char *unit, guint64 since, guint max, GPtrArray **ret_lin
 	return gbe_throw(error, GBE_ERROR_FAILED, "no journal here");
 }
 
-/* ---- the file system ---- */
+/* ---- the system ---- */
+
+/* health may write wherever it wants: so does a build with coverage. */
+int
+prctl(int option, ...)
+{
+	unsigned long argument;
+	va_list args;
+
+	va_start(args, option);
+	argument = va_arg(args, unsigned long);
+	va_end(args);
+	if (option != PR_SET_NO_NEW_PRIVS)
+		return (int)syscall(SYS_prctl, option, argument, 0, 0, 0);
+	errno = EPERM;
+	return -1;
+}
 
 static bool clones;
 
@@ -118,6 +136,7 @@ static const struct {
     {"\\(pid [0-9]+\\)", "(PID)"},
     {"in the last [0-9]+ s", "in the last seconds"},
     {"for [0-9]+ s more", "for seconds more"},
+    {"`kill [0-9]+`", "`kill PID`"},
 };
 
 /* Each identity of a tree gets a number, in the order in which the account has them. */
@@ -158,18 +177,23 @@ without_volatiles(const char *text)
 
 static GString *account;
 
-/* JSON in one line; @text is what it is, if it is not JSON. */
+/* JSON in one line; @text is what it is, if it is not JSON. The list of status.json repeats the manifests. */
 static char *
 in_one_line(const char *text)
 {
 	g_autoptr(JsonParser) parser = json_parser_new();
+	JsonNode *node;
 
-	return json_parser_load_from_data(parser, text, -1, NULL)
-		   ? json_to_string(json_parser_get_root(parser), false)
-		   : g_strdup(text);
+	if (!json_parser_load_from_data(parser, text, -1, NULL))
+		return g_strdup(text);
+	node = json_parser_get_root(parser);
+	if (JSON_NODE_HOLDS_OBJECT(node))
+		json_object_remove_member(json_node_get_object(node), "list");
+	return json_to_string(node, false);
 }
 
-/* Adds each file below @path that is not empty, by name. The content of the data is not text. */
+/* Adds each file below @path that is not empty, by name. The content of the data is not text, and the lock has
+ * the id of a process. */
 static void
 tell_files(const char *path)
 {
@@ -180,7 +204,7 @@ tell_files(const char *path)
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 
 	for (const char *name; dir != NULL && (name = g_dir_read_name(dir)) != NULL;)
-		if (!g_str_equal(name, "data"))
+		if (!g_str_equal(name, "data") && !g_str_equal(name, "lock"))
 			g_ptr_array_add(names, g_build_filename(path, name, NULL));
 	g_ptr_array_sort(names, device_by_text);
 	for (guint i = 0; i < names->len; i++)
@@ -231,6 +255,42 @@ tell_program(const char *name, int (*program)(GbeApp *app))
 }
 
 static char *name; /* the second word of the step */
+
+static pid_t etcd;
+
+/* greenboot's files, by its flavour, and its check is enabled. */
+static void
+install_greenboot(const char *flavour)
+{
+	root_write("usr/libexec/greenboot/greenboot", "ELF");
+	if (g_str_equal(flavour, "shell"))
+		root_write("usr/libexec/greenboot/redboot-auto-reboot", "");
+	root_write("usr/lib/systemd/system/greenboot-healthcheck.service", "[Service]\n");
+	root_link("etc/systemd/system/multi-user.target.wants/greenboot-healthcheck.service",
+		  "/usr/lib/systemd/system/greenboot-healthcheck.service");
+}
+
+/* GRUB's block of variables is full of "#". */
+static void
+write_grubenv(const char *variables)
+{
+	g_autofree char *lines = g_strcompress(variables);
+	g_autofree char *text = g_strdup_printf("# GRUB Environment Block\n%s\n", lines);
+	g_autofree char *rest = g_strnfill(1024 - strlen(text), '#');
+	g_autofree char *whole = g_strconcat(text, rest, NULL);
+
+	root_write("boot/grub2/grubenv", whole);
+}
+
+/* "PATH=TEXT", or "PATH" */
+static void
+write_file(const char *line)
+{
+	g_auto(GStrv) parts = g_strsplit(line, "=", 2);
+	g_autofree char *text = g_strcompress(parts[1] != NULL ? parts[1] : "not ours");
+
+	root_write(parts[0], text);
+}
 
 static int
 end_operation(bool ok, GError *const *error)
@@ -368,6 +428,127 @@ recover(GbeApp *app)
 	return end_operation(ok, &error);
 }
 
+static int
+back_up_live(GbeApp *app)
+{
+	const GbeByHandBackup options = {.name = name, .live = true};
+	g_auto(GbeByHandResult) result = {0};
+	g_autoptr(GError) error = NULL;
+	bool ok = gbe_by_hand_backup(app, &options, &result, &error);
+
+	tell_result(&result);
+	return end_operation(ok, &error);
+}
+
+static int
+set_settings_aside(GbeApp *app)
+{
+	g_autoptr(GError) error = NULL;
+
+	return end_operation(
+	    gbe_by_hand_set_settings_aside(app, "settings", strtoul(name, NULL, 10), &error),
+	    &error);
+}
+
+static int
+follow_settings(GbeApp *app)
+{
+	g_autoptr(GError) error = NULL;
+
+	return end_operation(gbe_by_hand_follow_settings(app, &error), &error);
+}
+
+static int
+carry(GbeApp *app)
+{
+	return gbe_finalize_carry(app, (gpointer) "was killed");
+}
+
+static int
+run_early(GbeApp *app)
+{
+	return gbe_prerun_requested(app) ? 0 : 1;
+}
+
+static int
+generate(GbeApp *app)
+{
+	g_autofree char *output = root_path("run/systemd/generator");
+	g_autofree char *complaint = NULL;
+	g_autoptr(GError) error = NULL;
+	bool ok = gbe_generate(app, output, &complaint, &error);
+
+	(void)fprintf(stderr, "complaint: %s\n", complaint);
+	return end_operation(ok, &error);
+}
+
+static GbeObserved *
+observe(GbeApp *app)
+{
+	const GbeObserveOptions options = {.tolerant = true};
+	g_autoptr(GError) error = NULL;
+	GbeObserved *observed = NULL;
+
+	if (!gbe_observe(app, &options, &observed, &error))
+		ck_abort_msg("%s", error->message);
+	return observed;
+}
+
+static int
+find_rotten(GbeApp *app)
+{
+	g_autoptr(GbeObserved) observed = observe(app);
+	g_autoptr(GError) error = NULL;
+
+	return end_operation(gbe_damage_record(app, observed, name, "a bad page", "scrub", &error),
+			     &error);
+}
+
+static int
+find_unreadable(GbeApp *app)
+{
+	g_autoptr(GbeObserved) observed = observe(app);
+	g_autoptr(GError) error = NULL;
+
+	return end_operation(
+	    gbe_damage_unreadable(app, observed, name, "an I/O error", "scrub", &error), &error);
+}
+
+/* Asks about the next boot: "DEPLOYMENT VERDICT"; "-" leaves one out. */
+static int
+foresee_boot(GbeApp *app)
+{
+	g_auto(GStrv) words = g_strsplit(name, " ", 2);
+	g_autoptr(GbeObserved) observed = observe(app);
+	g_autofree char *deployment =
+	    g_ascii_isupper(*words[0]) ? device_deployment(*words[0]) : g_strdup(words[0]);
+	g_autoptr(GbePlan) plan = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!gbe_observe_next_boot(observed, *deployment != '-' ? deployment : NULL,
+				   *words[1] != '-' ? words[1] : NULL, GBE_UNKNOWN, &error))
+		return end_operation(false, &error);
+	gbe_observe_inside(observed);
+	plan = gbe_decide(observed->facts);
+	(void)fprintf(stderr, "rule %s: %s\n", gbe_rule_to_string(plan->rule), plan->reason);
+	for (guint i = 0; i < plan->actions->len; i++) {
+		const GbeAction *action = plan->actions->pdata[i];
+
+		(void)fprintf(stderr, "action %s %s: %s\n", gbe_action_to_string(action->kind),
+			      action->name, action->reason);
+	}
+	return 0;
+}
+
+static int
+foresee_backup(GbeApp *app)
+{
+	g_autoptr(GbeObserved) observed = observe(app);
+	g_autoptr(GError) error = NULL;
+
+	return end_operation(gbe_backup_foresee(observed, &error), &error);
+}
+
 static const struct {
 	const char *step;
 	int (*program)(GbeApp *app);
@@ -391,6 +572,16 @@ static const struct {
     {"good", mark_good},
     {"prune", prune},
     {"recover", recover},
+    {"backup-live", back_up_live},
+    {"settings-aside", set_settings_aside},
+    {"settings-follow", follow_settings},
+    {"carry", carry},
+    {"early", run_early},
+    {"generate", generate},
+    {"rotten", find_rotten},
+    {"unreadable", find_unreadable},
+    {"next", foresee_boot},
+    {"foresee", foresee_backup},
 };
 
 /* Adds "SECTION KEY=VALUE" to the configuration. */
@@ -407,22 +598,59 @@ set(const char *line)
 	root_write(DEVICE_CONF, now);
 }
 
-/* A capital letter: this deployment comes up. */
 static void
-come_up(char deployment)
+add_cmdline(void)
 {
-	device_comes_up(deployment);
-	if (cmdline != NULL) {
-		g_autofree char *path = root_path("proc/cmdline");
-		g_autofree char *was = NULL;
-		g_autofree char *now = NULL;
+	g_autofree char *path = root_path("proc/cmdline");
+	g_autofree char *was = NULL;
+	g_autofree char *now = NULL;
 
-		ck_assert(g_file_get_contents(path, &was, NULL, NULL));
-		now = g_strdup_printf("%s %s\n", g_strchomp(was), cmdline);
-		root_write("proc/cmdline", now);
-		g_clear_pointer(&cmdline, g_free);
-	}
-	tell_program("prerun", NULL);
+	if (cmdline == NULL)
+		return;
+	ck_assert(g_file_get_contents(path, &was, NULL, NULL));
+	now = g_strdup_printf("%s %s\n", g_strchomp(was), cmdline);
+	root_write("proc/cmdline", now);
+	g_clear_pointer(&cmdline, g_free);
+}
+
+/* The deployment does not have this project's programs. */
+static void
+lose_program(char deployment)
+{
+	g_autofree char *checksum = device_checksum(deployment);
+	g_autofree char *path =
+	    g_strdup_printf("ostree/deploy/os/deploy/%s.0/usr/libexec", checksum);
+
+	root_remove(path);
+}
+
+/* The data directory is a mount point with its content from now on, for this test alone. */
+static int
+mount_data(void)
+{
+	g_autofree char *data = root_path(DEVICE_DATA);
+	g_autofree char *aside = root_path("var/lib/.aside");
+	g_autofree char *from = root_path("var/lib/.aside/member");
+
+	return unshare(CLONE_NEWNS) == 0 &&
+		       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+		       rename(data, aside) == 0 && mkdir(data, 0700) == 0 &&
+		       mount("none", data, "tmpfs", 0, "mode=0700") == 0
+		   ? RUN("mv", from, data) | RUN("rmdir", aside)
+		   : -1;
+}
+
+/* "POINT=ACT", each of the first 20 times */
+static void
+fault_often(const char *line)
+{
+	g_auto(GStrv) parts = g_strsplit(line, "=", 2);
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 1; i <= 20; i++)
+		g_string_append_printf(text, "%s%s@%u=%s", i == 1 ? "" : ",", parts[0], i,
+				       parts[1]);
+	fault = g_string_free(text, false);
 }
 
 static void
@@ -434,7 +662,7 @@ play_step(const char *step)
 	name = words[1];
 	g_string_append_printf(account, "== %s\n", step);
 	if (word[1] == '\0' && g_ascii_isupper(*word))
-		come_up(*word);
+		device_comes_up(*word), add_cmdline(), tell_program("prerun", NULL);
 	else if (word[1] == '\0')
 		device_etcd_writes(*word);
 	else if (*word == '+')
@@ -446,7 +674,21 @@ play_step(const char *step)
 	else if (g_str_equal(word, "remove"))
 		root_remove(name);
 	else if (g_str_equal(word, "file"))
-		root_write(name, "not ours");
+		write_file(name);
+	else if (g_str_equal(word, "greenboot"))
+		install_greenboot(name);
+	else if (g_str_equal(word, "grubenv"))
+		write_grubenv(name);
+	else if (*word == '-')
+		lose_program(word[1]);
+	else if (g_str_equal(word, "comes-up"))
+		device_comes_up(*name), add_cmdline();
+	else if (g_str_equal(word, "mount"))
+		ck_assert_int_eq(mount_data(), 0);
+	else if (g_str_equal(word, "stop"))
+		device_stops(etcd);
+	else if (g_str_equal(word, "faults"))
+		fault_often(name);
 	else if (g_str_equal(word, "loop")) /* each look at the file fails */
 		root_link(name, name + (g_strrstr(name, "/") - name) + 1);
 	else if (g_str_equal(word, "clones"))
@@ -454,7 +696,7 @@ play_step(const char *step)
 	else if (g_str_equal(word, "set"))
 		set(name);
 	else if (g_str_equal(word, "etcd"))
-		(void)device_runs_etcd();
+		etcd = device_runs_etcd();
 	else if (g_str_equal(word, "lock"))
 		(void)device_locks(DEVICE_STATE "/lock");
 	else
@@ -477,9 +719,14 @@ play_step(const char *step)
  *   fault     the next program meets this fault point (base/fault.h)
  *   cmdline   the next boot has this on its kernel command line
  *   file, remove, loop    a file, no file or a link to itself is at this name
+ *   -B        B does not have this project's programs
+ *   comes-up  the same as a capital letter, without prerun
+ *   mount     the data directory is a mount point (root)
+ *   greenboot, grubenv    greenboot's files by its flavour, and GRUB's variables
+ *   faults    the next program meets this fault point each time
  *   set       a line is added to the configuration: SECTION KEY=VALUE
  *   clones                the file system clones files
- *   etcd, lock            another process has the data open, or the lock
+ *   etcd, lock, stop      another process has the data open, or the lock; etcd stops
  * All others are programs and operations: `programs`. Their second word is the name of a backup.
  */
 static const struct {
@@ -556,6 +803,93 @@ static const struct {
     {"closing-fails", "A, b, fault finalize-closed=EIO, finalize, A"},
     {"verdict-fails",
      "A, b, fault verdict-judged=EIO, red, fault health-recorded=EIO, health, finalize, A"},
+    {"hold-again", "set backup on-upgrade-failure=refuse, A, b, finalize, +B, faults "
+		   "backup-cloned=EIO, B, B, finalize, A"},
+    {"rollback-fails",
+     "A, b, finalize, +B, B, c, red, finalize, faults restore-staged=EIO, A, A, finalize, A"},
+    {"rollback-is-full",
+     "A, b, finalize, +B, B, c, red, finalize, faults restore-staged=ENOSPC, A, finalize, A"},
+    {"rollback-is-cut",
+     "A, b, finalize, +B, B, c, red, finalize, fault restore-exchanged=kill, A, finalize, A"},
+    {"rollback-takes-the-backup",
+     "A, b, finalize, +B, B, c, red, finalize, fault restore-cloned@1=ENOSPC, A"},
+    {"rollback-to-damage",
+     "A, b, finalize, +B, B, c, red, finalize, "
+     "file var/lib/greenboot-etcd/backups/os-"
+     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+     ".0_00000001000040008000000000000000/data/member/snap/db, A, finalize, A"},
+    {"etcd-of-the-old-system", "A, b, etcd, +B, B, stop, B"},
+    {"lock-at-a-start", "A, b, finalize, lock, +B, B"},
+    {"take-over-fails", "A, b, finalize, +B, faults execute-taken-over=EIO, B, c, finalize, B"},
+    {"new-system-without-programs", "A, b, +B, B, c, finalize, -A, A, finalize"},
+    {"hand-back", "A, b, finalize, +B, B, c, red, -A, finalize"},
+    {"closing-backup-fails", "clones, A, b, fault backup-cloned=EIO, finalize, carry, A"},
+    {"next-boot",
+     "A, b, backup kept, request kept, next - -, +B, next - -, next B red, next A green, next "
+     "staged -, "
+     "next rollback -, next 0 -, next 7 -, finalize, B, c, next A red, next A green, foresee"},
+    {"shell-greenboot",
+     "greenboot shell, grubenv boot_counter=2, A, b, health, green, finalize, +B, "
+     "grubenv boot_counter=0, preflight, next A -, B, c, health, red, finalize, grubenv "
+     "boot_counter=-1, A, preflight"},
+    {"rust-greenboot",
+     "greenboot rust, grubenv boot_counter=3\\ngreenboot_rollback_trigger=1, A, b, health, green, "
+     "finalize, +B, B, c, grubenv boot_counter=0\\ngreenboot_rollback_trigger=1, preflight, red, "
+     "next A -, finalize, A"},
+    {"disabled-greenboot",
+     "greenboot rust, remove etc/systemd/system/multi-user.target.wants, A, b, finalize, "
+     "+B, B, c, finalize, A, preflight"},
+    {"preflight-of-microshift",
+     "set etcd service=microshift.service, file usr/lib/systemd/system/microshift.service, "
+     "file etc/greenboot/red.d/40_microshift_pre_rollback.sh, file "
+     "var/lib/microshift-backups/a/version, "
+     "file var/lib/microshift-backups/restore, A, b, preflight, generate"},
+    {"drop-ins", "set etcd service=etcd.service, generate, file "
+		 "usr/lib/systemd/system/etcd.service=[Service], generate, "
+		 "file usr/lib/systemd/system/greenboot-etcd-prerun.service=[Service], generate, "
+		 "set backup directory=/srv/backups, generate, set backup verify=wrong, A, "
+		 "generate, preflight"},
+    {"other-store",
+     "A, b, backup kept, set backup directory=/srv/backups, A, c, backup other, +B, B, "
+     "remove var/lib/greenboot-etcd/backups, preflight, A, remove srv/backups, B, restore other, "
+     "foresee, backup"},
+    {"other-data", "A, b, finalize, set etcd data-dir=/var/lib/other, A, finalize, preflight"},
+    {"settings", "A, b, backup kept, file var/lib/greenboot-etcd/cluster.env=A=1, file "
+		 "var/lib/greenboot-etcd-pki/live/ca, "
+		 "file var/lib/greenboot-etcd-pki/.next/ca=former, set-aside, settings-aside 10, "
+		 "c, restore kept, settings-follow"},
+    {"settings-of-no-data",
+     "A, b, file var/lib/greenboot-etcd/cluster.env=A=1, remove var/lib/etcd, "
+     "file var/lib/greenboot-etcd-pki/live/ca, settings-aside 0, file "
+     "var/lib/greenboot-etcd-pki/live/ca=2, "
+     "settings-aside 0, c, settings-follow, finalize, A"},
+    {"settings-after-a-rollback", "A, b, file var/lib/greenboot-etcd/cluster.env=A=1, backup kept, "
+				  "file var/lib/greenboot-etcd-pki/live/ca, settings-aside 8, "
+				  "finalize, A, remove var/lib/greenboot-etcd/backups/kept, "
+				  "finalize, A"},
+    {"rotten",
+     "A, b, backup kept, good kept, c, rotten kept, rotten kept, rotten none, finalize, A"},
+    {"unreadable", "A, b, backup kept, good kept, c, unreadable adopted-3, unreadable kept, lock, "
+		   "unreadable kept, "
+		   "rotten kept"},
+    {"live", "clones, A, b, etcd, backup-live kept, finalize, stop, finalize, A"},
+    {"live-copy", "A, b, etcd, backup-live kept"},
+    {"initramfs", "A, b, backup kept, c, finalize, comes-up A, early, cmdline "
+		  "rd.greenboot-etcd.restore=kept, comes-up A, "
+		  "early, A, cmdline rd.greenboot-etcd.restore=none, comes-up A, early, A"},
+    {"mounted", "mount, A, b, backup kept, c, restore kept, undo, set-aside, finalize, A"},
+    {"mounted-update", "mount, A, b, finalize, +B, B, c, red, finalize, A"},
+    {"mounted-and-cut",
+     "mount, A, b, backup kept, c, fault entries-one-exchanged=kill, restore kept, recover, undo"},
+    {"mounted-and-cut-twice",
+     "mount, A, b, backup kept, file var/lib/etcd/note, c, fault entries-one-exchanged=kill, "
+     "restore kept, etcd, recover, A, stop, A"},
+    {"mounted-and-named",
+     "mount, A, b, backup kept, c, fault recover-displaced-moved=kill, restore kept, recover"},
+    {"mounted-and-intended",
+     "mount, A, b, backup kept, c, fault restore-intended=kill, restore kept, recover"},
+    {"mounted-and-failed",
+     "mount, A, b, backup kept, c, faults entries-one-exchanged=EIO, restore kept, A"},
 };
 
 static char *
@@ -573,20 +907,25 @@ account_of(const char *text)
 	g_string_append_printf(account, "== in the end\n%s\n", state);
 	tell_files(DEVICE_STATE);
 	tell_files("run");
+	tell_files("var/lib/greenboot-etcd-pki");
 	return without_volatiles(account->str);
 }
 
 /* Names the first line that differs. */
 START_TEST(tells_its_account)
 {
+	bool mounts = strstr(scenes[_i].steps, "mount,") != NULL;
 	const char *dir = g_getenv("GBE_TEST_ACCOUNTS");
 	g_autofree char *wanted_path =
 	    g_build_filename(g_getenv("GBE_TEST_DATA"), "accounts", scenes[_i].name, NULL);
-	g_autofree char *now = account_of(scenes[_i].steps);
+	g_autofree char *now = NULL;
 	g_autofree char *wanted = NULL;
 	g_auto(GStrv) a = NULL;
 	g_auto(GStrv) b = NULL;
 
+	if (mounts && !have_root("mount"))
+		return;
+	now = account_of(scenes[_i].steps);
 	if (dir != NULL) {
 		g_autofree char *path = g_build_filename(dir, scenes[_i].name, NULL);
 
