@@ -183,7 +183,8 @@ confined() {
 			"$(program backup)" --root="$ROOT" --patience=0
 		assert_eq "hour $hour" "$(result)" taken
 	done
-	assert_match "what stays" "$(count)" "[12]"
+	# If etcd answered too late for a grade, the last good backup also stays.
+	assert_match "what stays" "$(count)" "[123]"
 	assert_eq "half removed" "$(find "$ROOT" -xdev -name '.partial-*')" ""
 }
 
@@ -315,7 +316,8 @@ failed() { # KIND
 	assert_match MOTD "$(motd)" "*was not taken*"
 	assert_eq overdue "$(state overdue)" true
 	assert_exit 0 gbe status
-	assert_match text "$OUT" "*OVERDUE*failed: *"
+	assert_match text "$OUT" "*Schedule *OVERDUE*"
+	assert_eq "told" "$(tr -s '\n ' ' ' <<<"$OUT" | grep -o 'that was due was not taken: [^ ]' | wc -l)" 1
 	assert_exit 6 gbe status --check
 	assert_eq "left of it" "$(find "$ROOT/var/lib/greenboot-etcd" -name '.partial*' -o -name 'periodic.db*')" ""
 	rm -f "$ROOT/var/full" "$ROOT/var/rest"
