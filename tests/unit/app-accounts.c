@@ -81,6 +81,25 @@ prctl(int option, ...)
 	return -1;
 }
 
+/* The power stays on, so that flushes only take time. */
+int
+fsync(int fd)
+{
+	return fd < 0 ? -1 : 0;
+}
+
+int
+fdatasync(int fd)
+{
+	return fd < 0 ? -1 : 0;
+}
+
+int
+syncfs(int fd)
+{
+	return fd < 0 ? -1 : 0;
+}
+
 static bool clones;
 
 /* No file system clones here, or each of them does, so that an account does not depend on it. */
