@@ -253,6 +253,33 @@ START_TEST(etcd_runs)
 }
 END_TEST
 
+/* A restore was cut. While the ledger is unreadable, recovery changes nothing: the tree next to the data may be the only
+ * copy. */
+START_TEST(recovery_cannot_look)
+{
+	g_autofree char *ledger = NULL, *aside = g_build_filename(scratch, "aside", NULL);
+	g_autofree char *before = NULL, *after = NULL;
+	DeviceEnd end;
+
+	device_used();
+	ck_assert(device_plays(restore_kept, "restore-exchanged=kill").killed);
+	ledger = root_path(DEVICE_STATE "/ledger");
+	ck_assert_int_eq(rename(ledger, aside), 0);
+	ck_assert_int_eq(symlink("ledger", ledger), 0);
+	before = device_tells();
+	end = device_plays(device_recovers, NULL);
+	ck_assert_msg(end.code == GBE_ERROR_CANNOT_TELL &&
+			  strstr(end.message, "cannot determine whether an operation") != NULL,
+		      "%d %s", end.code, end.message);
+	after = device_tells();
+	ck_assert_str_eq(before, after);
+	ck_assert_ptr_nonnull(strstr(after, "left .restore-"));
+	ck_assert_int_eq(rename(aside, ledger), 0);
+	device_does(device_recovers);
+	operations_require("a readable ledger", RESTORED);
+}
+END_TEST
+
 /* Steps that no line of the table passes, with the reason. */
 static const char *const elsewhere[] = {
     "settings-aside",	 /* the settings of a member of a cluster */
@@ -274,5 +301,6 @@ main(void)
 					    .steps = 15});
 	operations_add_case(suite, "lock is held", lock_is_held, 1);
 	operations_add_case(suite, "etcd runs", etcd_runs, 1);
+	operations_add_case(suite, "recovery cannot look", recovery_cannot_look, 1);
 	return device_main(suite);
 }

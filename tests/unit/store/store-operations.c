@@ -5,7 +5,10 @@
  */
 #include "lib/operations.h"
 
+#include "app/state/history.h"
+#include "store/prove.h"
 #include "store/queue.h"
+#include "store/requests.h"
 
 #define STORE "srv/store"
 
@@ -174,6 +177,113 @@ START_TEST(lock_is_held)
 }
 END_TEST
 
+/* ---- limits of what others write into the store ---- */
+
+#define SEALED "2026-01-01T00:00:00Z-000001"
+#define SEALED_SIZE 100000
+
+/* An encrypted snapshot, of which this device has the record of its push and no identity. */
+static bool
+note_push(GbeApp *app, GError **error)
+{
+	g_autofree char *bytes = g_strnfill(SEALED_SIZE, 'x');
+	g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, bytes, SEALED_SIZE);
+	g_autofree char *identifier = gbe_history_configured(app);
+	g_autofree char *meta = gbe_snapshot_meta_print(
+	    &(GbeSnapshotMeta){.etcd_version = (char *)"3.5.0", .timestamp = 1, .members = 1});
+	GbeHistoryPush pushed = {.name = SEALED,
+				 .sha256 = sum,
+				 .stored_sha256 = sum,
+				 .revision = 3,
+				 .hash_kv = -1,
+				 .size = SEALED_SIZE};
+
+	root_write(STORE "/" SEALED "/" GBE_SNAPSHOT_AGE, bytes);
+	root_write(STORE "/" SEALED "/" GBE_SNAPSHOT_META, meta);
+	if (!gbe_app_lock(app, "test", GBE_WAIT_BY_HAND, error))
+		return false;
+	gbe_app_unlock(app);
+	gbe_history_change(app, identifier, gbe_history_note_pushed, &pushed);
+	return true;
+}
+
+/* The file grows whenever a piece of it was read. It ends some time, so that a test without the limit also ends. */
+static bool
+grow(guint64 done, guint64 total, gpointer data)
+{
+	g_autofree char *path = root_path(STORE "/" SEALED "/" GBE_SNAPSHOT_AGE);
+	g_autofree char *more = g_strnfill(SEALED_SIZE, 'x');
+	FILE *file = done < 20 * SEALED_SIZE ? fopen(path, "a") : NULL;
+
+	(void)total;
+	(void)data;
+	if (file != NULL) {
+		(void)fwrite(more, 1, SEALED_SIZE, file);
+		(void)fclose(file);
+	}
+	return true;
+}
+
+static bool growing;
+
+static bool
+prove(GbeApp *app, GError **error)
+{
+	const GbeStorePull options = {.name = SEALED, .progress = growing ? grow : NULL};
+	g_auto(GbeStoreProved) proved = {0};
+
+	return gbe_store_prove(app, &options, &proved, error) &&
+	       (proved.compared || gbe_throw(error, GBE_ERROR_FAILED, "nothing was compared"));
+}
+
+/* A proof reads no more bytes than the store lists. */
+START_TEST(proof_has_limit)
+{
+	DeviceEnd end;
+
+	empty_store();
+	device_does(note_push);
+	device_does(prove);
+	growing = true;
+	end = device_plays(prove, NULL);
+	ck_assert_msg(end.code == GBE_ERROR_VERIFY_FAILED &&
+			  strstr(end.message, "the file is longer") != NULL,
+		      "%d %s", end.code, end.message);
+}
+END_TEST
+
+/* The longest request is accepted, and one with a byte more is not a request. */
+static bool
+list_requests(GbeApp *app, GError **error)
+{
+	g_autoptr(GPtrArray) requests = NULL;
+	const GbeStoredRequest *longest, *longer;
+
+	if (!gbe_store_requests_list(app, NULL, &requests, error))
+		return false;
+	ck_assert_uint_eq(requests->len, 2);
+	longest = requests->pdata[0];
+	longer = requests->pdata[1];
+	if (longest->is_bad || longest->why != NULL)
+		return gbe_throw(error, GBE_ERROR_FAILED, "the longest one: %s", longest->why);
+	return (longer->is_bad && strstr(longer->why, "too long") != NULL) ||
+	       gbe_throw(error, GBE_ERROR_FAILED, "the longer one: %s", longer->why);
+}
+
+START_TEST(request_has_limit)
+{
+	static const char request[] = "{\"request\": \"backup\"}";
+	g_autofree char *spaces = g_strnfill(GBE_STORE_REQUEST_MAX + 1 - strlen(request), ' ');
+	g_autofree char *longer = g_strconcat(request, spaces, NULL);
+
+	empty_store();
+	root_write(STORE "/requests/b.json", longer);
+	longer[GBE_STORE_REQUEST_MAX] = '\0';
+	root_write(STORE "/requests/a.json", longer);
+	device_does(list_requests);
+}
+END_TEST
+
 static const char *const elsewhere[] = {NULL};
 static const char *const sources[] = {"store", NULL};
 
@@ -190,5 +300,7 @@ main(void)
 					    .elsewhere = elsewhere,
 					    .steps = 12});
 	operations_add_case(suite, "lock is held", lock_is_held, 1);
+	operations_add_case(suite, "proof has a limit", proof_has_limit, 1);
+	operations_add_case(suite, "request has a limit", request_has_limit, 1);
 	return device_main(suite);
 }
