@@ -259,24 +259,14 @@ device_does(DeviceOperation operation)
 	ck_assert_msg(!end.killed && end.code < 0, "%s", end.message);
 }
 
-/* The fault points that @operation passes, each as often as it does: "backup-taken@1". Free with g_ptr_array_unref(). */
+/* The fault points in the trace at @path, which a program wrote: "backup-taken@1". Free with g_ptr_array_unref(). */
 static inline GPtrArray *
-device_traces(DeviceOperation operation)
+device_points(const char *path)
 {
 	GPtrArray *points = g_ptr_array_new_with_free_func(g_free);
-	g_autofree char *path = g_build_filename(scratch, "trace", NULL);
-	int saved = dup(STDERR_FILENO),
-	    fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
 
-	(void)dup2(fd, STDERR_FILENO);
-	(void)g_setenv("GREENBOOT_ETCD_FAULT_TRACE", "1", true);
-	device_does(operation);
-	g_unsetenv("GREENBOOT_ETCD_FAULT_TRACE");
-	(void)dup2(saved, STDERR_FILENO);
-	(void)close(saved);
-	(void)close(fd);
 	ck_assert(g_file_get_contents(path, &text, NULL, NULL));
 	lines = g_strsplit(text, "\n", -1);
 	for (guint i = 0; lines[i] != NULL; i++) {
@@ -286,6 +276,24 @@ device_traces(DeviceOperation operation)
 			g_ptr_array_add(points, g_strdup_printf("%s@%s", words[1], words[2]));
 	}
 	return points;
+}
+
+/* The fault points that @operation passes, each as often as it does. Free with g_ptr_array_unref(). */
+static inline GPtrArray *
+device_traces(DeviceOperation operation)
+{
+	g_autofree char *path = g_build_filename(scratch, "trace", NULL);
+	int saved = dup(STDERR_FILENO),
+	    fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	(void)dup2(fd, STDERR_FILENO);
+	(void)g_setenv("GREENBOOT_ETCD_FAULT_TRACE", "1", true);
+	device_does(operation);
+	g_unsetenv("GREENBOOT_ETCD_FAULT_TRACE");
+	(void)dup2(saved, STDERR_FILENO);
+	(void)close(saved);
+	(void)close(fd);
+	return device_points(path);
 }
 
 /* Another process has the file @path open with a lock: etcd its database, or a program of this project its lock. */

@@ -121,22 +121,11 @@ static const Program programs[] = {
 static GPtrArray *
 trace(const Program *p)
 {
-	GPtrArray *points = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *path = g_build_filename(scratch, "trace", NULL);
-	g_autofree char *text = NULL;
-	g_auto(GStrv) lines = NULL;
 
 	p->device();
 	ck_assert_int_eq(in_process(p->program, NULL, true), 0);
-	ck_assert(g_file_get_contents(path, &text, NULL, NULL));
-	lines = g_strsplit(text, "\n", -1);
-	for (guint i = 0; lines[i] != NULL; i++) {
-		g_auto(GStrv) words = g_strsplit(lines[i], " ", -1);
-
-		if (g_strv_length(words) == 3 && g_str_equal(words[0], "fault-point"))
-			g_ptr_array_add(points, g_strdup_printf("%s@%s", words[1], words[2]));
-	}
-	return points;
+	return device_points(path);
 }
 
 static void

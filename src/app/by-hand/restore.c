@@ -332,15 +332,15 @@ emit_event(const GbeSession *session, const GbeByHandResult *result)
 	    .duration_usec = result->timing.total_usec,
 	};
 	const char *kept = result->displaced != NULL ? result->displaced : result->kept;
-	g_autofree char *reason = g_strdup_printf(
-	    "a person asked for it%s%s", kept != NULL ? "; the replaced data is kept as " : "",
-	    kept != NULL ? kept : "");
+	g_autofree char *reason = NULL;
 
 	if (result->name == NULL) {
 		gbe_event_set_aside(&fields);
 		return;
 	}
-	fields.reason = reason;
+	fields.reason = reason = g_strdup_printf(
+	    "a person asked for it%s%s", kept != NULL ? "; the replaced data is kept as " : "",
+	    kept != NULL ? kept : "");
 	fields.displaced = result->displaced;
 	gbe_event_restored(&fields);
 }
