@@ -692,6 +692,12 @@ ${NAMES[1]}=waiting ${NAMES[3]}=unfinished ${NAMES[0]}=complete"
 	assert_match "why" "$(jq -r .offsite.failed <<<"$OUT")" "*${NAMES[4]}*not allowed*"
 	assert_exit 0 gbe status
 	assert_match "text" "$OUT" "*4 waiting to be sent: *not allowed*"
+	# After some weeks this is the trouble, and only its line has the reason.
+	clock_set $((20 * 86400))
+	assert_exit 0 gbe status
+	assert_match "text" "$OUT" "*4 waiting to be sent"$'\n'"*no snapshot got off the device for 20 d*not allowed*"
+	assert_eq "told" "$(tr -s '\n ' ' ' <<<"$OUT" | grep -o 'not allowed' | wc -l)" 1
+	clock_set 0
 	# After a cut anywhere, all four are kept, and the reasons too.
 	for ((pass = 1; pass <= 8; pass++)); do
 		for n in write-named write-renamed; do
